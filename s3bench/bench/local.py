@@ -16,7 +16,7 @@ import msgspec
 from s3bench.bench.endpoints import EndpointOpener
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
 from s3bench.clients.client import FoundClient
-from s3bench.clients.confinement import CRT_LOCKS, prepare_confinement
+from s3bench.clients.confinement import CRT_LOCKS, lock_causes, prepare_confinement
 from s3bench.clients.environment import Sandbox
 from s3bench.clients.identity import program_files
 from s3bench.clients.inprocess import check_in_process, log_of
@@ -242,8 +242,11 @@ class LocalRunner:
         if self.definition.responses is None:
             # The default response answers any request; a command without requests is not an error.
             log = msgspec.structs.replace(log, leftover=())
+        client = known_client(self.client.kind)
+        wrong_engine = engine_errors(log, self.transfer, client.engine)
+        causes = lock_causes(client.crt_lock) if wrong_engine and client.crt_lock else ()
         return (
-            *engine_errors(log, self.transfer, known_client(self.client.kind).engine),
+            *("; ".join((error, *causes)) for error in wrong_engine),
             *request_errors(log),
             *upload_errors(log, self.transfer, self.definition.environment),
         )

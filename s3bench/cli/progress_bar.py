@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Self
 
-from rich.console import Console
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -24,19 +27,37 @@ from s3bench.clients.package import InstallProgress
 from s3bench.report.terminal import printable
 
 _WHOLE = Column(no_wrap=True)
+_BAR_WIDTH = 12
 _BAR_WIDTH_MIN, _ELAPSED_WIDTH_MIN = 80, 60
 """The columns of terminals from which on there is a bar, and the time that has passed."""
 
 
 def _bar(console: Console) -> tuple[ProgressColumn, ...]:
-    return (BarColumn(),) if console.width >= _BAR_WIDTH_MIN else ()
+    return (BarColumn(bar_width=_BAR_WIDTH),) if console.width >= _BAR_WIDTH_MIN else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A text on one line. Where it is too long its middle is left out: its end has the size and the client."""
+
+    text: str
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.text))).with_maximum(options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = self.text
+        if (excess := cell_len(shown) - options.max_width) > 0:
+            start = (options.max_width - 1) // 2
+            shown = f"{set_cell_size(shown, start)}…{shown[start + excess + 1 :]}"
+        yield Text(set_cell_size(shown, min(cell_len(shown), options.max_width)), no_wrap=True)
 
 
 class _Doing(ProgressColumn):
     """The current step: the column that is shortened if the terminal is too narrow."""
 
-    def render(self, task: Task) -> Text:
-        return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
+    def render(self, task: Task) -> RenderableType:
+        return _Label(printable(task.description))
 
 
 class ProgressBar:

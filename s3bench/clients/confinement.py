@@ -19,6 +19,7 @@ from s3bench.errors import MachineError
 CRT_LOCKS = Path("/tmp/aws_crt_cross_process_lock")  # noqa: S108 (its name is fixed in the CRT)
 """Where the CRT keeps its lock files (aws-c-common, source/posix/cross_process_lock.c). Clients may write there."""
 
+_LOCK_TABLE = Path("/proc/locks")
 _COMPILE_TIMEOUT_S = 300.0
 
 
@@ -44,6 +45,24 @@ def prepare_confinement(found: FoundClient) -> None:
                 timeout=_COMPILE_TIMEOUT_S,
                 check=False,
             )
+
+
+def lock_causes(name: str, *, table: Path = _LOCK_TABLE, locks: Path = CRT_LOCKS) -> tuple[str, ...]:
+    """Which process holds the CRT's lock `name`; nothing if none does, or if the kernel does not list locks."""
+    lock = locks / f"{name}.lock"
+    try:
+        inode = lock.stat().st_ino
+        lines = table.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return ()
+    # "1: FLOCK  ADVISORY  WRITE 5653 fe:00:10002434 0 EOF"; an arrow comes before the kind if a process only waits.
+    held = (words for line in lines if len(words := line.split()) > 5 and words[1] != "->")  # noqa: PLR2004 (see above)
+    return tuple(
+        f"process {words[4]} holds the CRT's lock {lock}, and the client runs Classic meanwhile: wait until it "
+        "has ended, or end it"
+        for words in held
+        if words[5].rpartition(":")[2] == str(inode)
+    )
 
 
 def _interpreter(found: FoundClient) -> Path | None:

@@ -33,7 +33,8 @@ class ClientDescriptor(ClientTraits):
     interpreter. `libraries` are the top-level modules that make it what it is, of all that its interpreter can import.
     `is_single_file`: its program needs no files beside it. `is_stubbed_in_process`: its requests go through
     botocore, where our probe can answer them. `self_test_rank`: the gate's self-test can plant faults into it, and
-    takes the client with the lowest rank where the user names none; `None` where it cannot.
+    takes the client with the lowest rank where the user names none; `None` where it cannot. `crt_lock`: the lock of the
+    CRT without which it runs Classic.
     """
 
     package: ClientPackage
@@ -46,3 +47,4 @@ class ClientDescriptor(ClientTraits):
     is_single_file: bool = False
     is_stubbed_in_process: bool = False
     self_test_rank: int | None = None
+    crt_lock: str | None = None

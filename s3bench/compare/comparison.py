@@ -5,6 +5,7 @@ the one-line summary.
 
 History of the format (`schema_version`):
 1: the first.
+2: `rows[].doubts` are now `rows[].warnings`.
 """
 
 from collections import Counter
@@ -51,7 +52,7 @@ from s3bench.results.document import NODE, Client, Result
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.reader import one_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 ORDER_WARNING = (
     "measured one after the other: a change in the speed of the machine in between looks like a difference; "
     "`s3bench gate` avoids such false alarms by running the two sides in alternation"
@@ -192,7 +193,7 @@ class _Rows:
             )
             if first.values or second.values:
                 row = compare_metric(about, METRICS_BY_NAME[name], first, second)
-                yield msgspec.structs.replace(row, doubts=first_warnings + second_warnings)
+                yield msgspec.structs.replace(row, warnings=first_warnings + second_warnings)
 
     def _of(self, cell: GroupResult, name: str) -> tuple[MetricFigures, tuple[SampleWarning, ...]]:
         key = id(cell), name

@@ -75,7 +75,7 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     high: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
-    doubts: tuple[SampleWarning, ...] = ()
+    warnings: tuple[SampleWarning, ...] = ()
 
     @property
     def importance(self) -> tuple[int, float]:

@@ -69,3 +69,21 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines_as_a_pipe_does(monkey
         with ticker.installing() as show:
             show("aws-cli", 1, 2)
     assert terminal.getvalue() == "s3bench: one is done\ns3bench: aws-cli\n"
+
+
+@pytest.mark.parametrize(
+    "label", ["s3.cp.upload FileSize=32MB on cli-crt@2.38.5", "s3.cp.ダウンロード FileSize=32MB on s5cmd"]
+)
+def test_at_80_columns_a_long_label_keeps_its_beginning_and_its_client(
+    monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    with ticker_for("runs", quiet=False) as ticker:
+        ticker.update(label, done=12, total=166)
+    shown = terminal.getvalue()
+    assert label[:9] in shown
+    assert label[-10:] in shown
+    assert "…" in shown

@@ -1,5 +1,6 @@
 """What a client may no longer write, it finds made: byte-code and the directory of locks."""
 
+import fcntl
 import os
 import sys
 from importlib.util import cache_from_source
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.confinement import CRT_LOCKS, prepare_confinement
+from s3bench.clients.confinement import CRT_LOCKS, lock_causes, prepare_confinement
 
 
 @pytest.fixture
@@ -49,3 +50,21 @@ def test_the_probes_are_compiled_for_the_clients_python(site: Path) -> None:
 def test_the_crt_finds_the_directory_of_its_locks(site: Path) -> None:
     prepare(site)
     assert CRT_LOCKS.is_dir()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs the kernel's list of locks")
+def test_the_process_that_holds_a_lock_of_the_crt_is_known(tmp_path: Path) -> None:
+    assert lock_causes("boto3", locks=tmp_path) == ()
+    with (tmp_path / "boto3.lock").open("w") as lock:
+        assert lock_causes("boto3", locks=tmp_path) == ()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (error,) = lock_causes("boto3", locks=tmp_path)
+    assert error.startswith(f"process {os.getpid()} holds the CRT's lock {tmp_path}/boto3.lock")
+
+
+def test_a_process_that_waits_for_a_lock_does_not_hold_it(tmp_path: Path) -> None:
+    (tmp_path / "boto3.lock").touch()
+    inode = (tmp_path / "boto3.lock").stat().st_ino
+    table = tmp_path / "locks"
+    table.write_text(f"1: -> FLOCK  ADVISORY  WRITE 7 fe:00:{inode} 0 EOF\n")
+    assert lock_causes("boto3", locks=tmp_path, table=table) == ()

@@ -150,7 +150,7 @@ def test_a_metric_that_neither_side_measured_gives_no_row_and_one_side_alone_is_
 def test_warnings_about_figures_are_named_with_their_iterations_and_nothing_is_left_out() -> None:
     wild = (0.50, 0.51, 0.52, 2.50, 0.51, 0.50, 0.52)
     (row,) = compare([source("a", result()), source("b", result(wild))], metrics=("total_time",)).others[0].rows
-    (warning,) = row.doubts
+    (warning,) = row.warnings
     assert (warning.group, warning.kind, warning.iterations, warning.values) == ("b", "outliers", (3,), (2.5,))
     assert warning.words == "has outliers, which are included: iteration 3 (2.50 s)"
     assert row.other.n == 7
@@ -164,7 +164,7 @@ def test_outliers_have_the_numbers_of_their_iterations_where_some_failed() -> No
         measurements=tuple(msgspec.structs.replace(each, iteration=each.iteration + 2) for each in late.measurements),
     )
     (row,) = compare([source("a", result()), source("b", late)], metrics=("total_time",)).others[0].rows
-    assert row.doubts[0].iterations == (5,)
+    assert row.warnings[0].iterations == (5,)
 
 
 def test_a_kind_of_request_that_an_iteration_lacks_counts_0_there() -> None:
@@ -179,7 +179,7 @@ def test_drift_and_two_modes_are_reported() -> None:
     drifting = tuple(0.5 + 0.01 * number for number in range(12))
     switching = tuple(0.5 + 0.001 * (number % 7) + 0.5 * (number % 3 == 0) for number in range(30))
     rows = compare([source("a", result(drifting)), source("b", result(switching))], metrics=("total_time",))
-    words = [warning.words for warning in rows.others[0].rows[0].doubts]
+    words = [warning.words for warning in rows.others[0].rows[0].warnings]
     assert words[0].startswith("drifts up by 19.8%")
     assert words[1].startswith("has two modes: 67% of the runs near 502 ms, 33% near 1.00 s")
 

@@ -63,6 +63,7 @@ CLIENTS = (
         tuning=CRT_TUNING,
         driver=_DRIVER,
         libraries=_LIBRARIES,
+        crt_lock="boto3",
         self_test_rank=5,
     ),
 )

@@ -5,6 +5,7 @@ which. Runs at the same time are one load: counts, histograms and rates add (`me
 are loops of one run: each keeps its measurements, and nothing is added.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ OVERLAP_SHARE_MIN = 0.9
 """Runs are at the same time if all of them were measured for this share of the longest window of every phase."""
 
 _OVERLAP_SHARE_FULL = 0.99
+_COUNTED = re.compile(r"(?P<having>[0-9]+) of [0-9]+ runs: (?P<words>.*)", re.DOTALL)
 
 _MOMENTARY = frozenset(
     {"load_1min", "load_5min", "load_15min", "memory_available", "frequency_mhz", "swap_used", "git_commit"}
@@ -87,7 +89,7 @@ def merge_runs(given: Sequence[RunPart], *, command_line: Sequence[str]) -> Docu
         clients=documents[0].clients,
         options=_common([document.options for document in documents]) | {"merged": _origin(parts, arrangement)},
         warnings=(
-            *_gathered([document.warnings for document in documents]),
+            *_gathered([(document.warnings, _runs(document.options)) for document in documents]),
             *_document_warnings([part.document for part in given]),
         ),
     )
@@ -175,6 +177,15 @@ def _simultaneous(document: Document) -> int:
 
 def _different_versions(left: Document, right: Document) -> list[str]:
     return [f"s3bench {left.s3bench} -> {right.s3bench}"] if left.s3bench != right.s3bench else []
+
+
+def _runs(options: Mapping[str, Any]) -> int:
+    """How many single runs a document with these options was merged from."""
+    merged = options.get("merged")
+    runs = merged.get("runs") if isinstance(merged, Mapping) else None
+    if not isinstance(runs, Sequence):
+        return 1
+    return sum(_runs(each["options"]) if isinstance(each, Mapping) and "options" in each else 1 for each in runs)
 
 
 def _shown(value: object) -> str:
@@ -265,6 +276,7 @@ def _moved(each: _Numbered, loops: int) -> _Numbered:
 
 def _simultaneous_results(parts: Sequence[RunPart]) -> Iterable[Result]:
     violations: dict[tuple[Identity, int], str] = {}
+    counts = [_simultaneous(part.document) for part in parts]
     for result in parts[0].document.results:
         same = [_result_of(part.document, result.identity) for part in parts]
         errors = [
@@ -278,7 +290,7 @@ def _simultaneous_results(parts: Sequence[RunPart]) -> Iterable[Result]:
             if len(measured) < len(parts):
                 errors += _missing(parts, same, iteration)
                 continue
-            phase, loop = (_phase_of(result), iteration), _merged_measurement(measured)
+            phase, loop = (_phase_of(result), iteration), _merged_measurement(measured, counts)
             if found := merged_contradiction(loop.load, window_s=loop.total_time):
                 violations[phase] = found
             if phase in violations:
@@ -306,10 +318,11 @@ def _result_of(document: Document, identity: Identity) -> Result:
     return result
 
 
-def _merged_measurement(measured: Sequence[LoadMeasurement]) -> LoadMeasurement:
+def _merged_measurement(measured: Sequence[LoadMeasurement], counts: Sequence[int]) -> LoadMeasurement:
+    """The measurement of documents that `counts` runs each made at the same time."""
     window_s = max(each.total_time for each in measured)
     load = merged_load(measured, window_s=window_s)
-    warnings = [*_gathered([each.warnings for each in measured])]
+    warnings = [*_gathered([(each.warnings, count) for each, count in zip(measured, counts, strict=True)])]
     if _is_whole(measured[0].load):
         windows = [window for each in measured if (window := window_of(each)) is not None]
         load = with_seconds(load, [(window, each.load) for window, each in zip(windows, measured, strict=True)])
@@ -364,14 +377,26 @@ def _origin(parts: Sequence[RunPart], arrangement: Arrangement) -> dict[str, Any
     }
 
 
-def _gathered(warnings: Sequence[Sequence[str]]) -> Iterable[str]:
-    """The warnings of several runs, each kind once, with the number of runs that have it."""
+def _gathered(given: Sequence[tuple[Sequence[str], int]]) -> Iterable[str]:
+    """The warnings of several documents, each kind once, with the number of runs that have it.
+
+    Each document is given with the number of its runs. If it is merged already, its warnings have such numbers, which
+    are added; one without a number concerns all of its runs.
+    """
     examples: dict[str, str] = {}
-    for each in (warning for own in warnings for warning in own):
-        examples.setdefault(warning_kind(each), each)
-    runs = Counter(kind for own in warnings for kind in {warning_kind(warning) for warning in own})
+    runs: Counter[str] = Counter()
+    for warnings, count in given:
+        own: dict[str, int] = {}
+        for warning in warnings:
+            counted = _COUNTED.fullmatch(warning) if count > 1 else None
+            words, having = (counted["words"], int(counted["having"])) if counted else (warning, count)
+            kind = warning_kind(words)
+            examples.setdefault(kind, words)
+            own[kind] = max(having, own.get(kind, 0))
+        runs.update(own)
+    total = sum(count for _, count in given)
     for kind, example in examples.items():
-        yield f"{runs[kind]} of {len(warnings)} runs: {example}"
+        yield f"{runs[kind]} of {total} runs: {example}"
 
 
 def _document_warnings(documents: Sequence[Document]) -> Iterable[str]:

@@ -135,7 +135,7 @@ def warning_lines(other: Against, *, show_all: bool) -> Iterator[str]:
     """The warnings about single figures, those of the most important rows first; each kind once, or all of them."""
     kinds: dict[object, list[str]] = {}
     for row in other.rows:
-        for warning in row.doubts:
+        for warning in row.warnings:
             line = f"{_benchmark(row)}, {row.metric} of {warning.group} ({warning.client}) {warning.words}"
             kinds.setdefault(line if show_all else warning.kind, []).append(line)
     for first, *more in kinds.values():

@@ -245,6 +245,22 @@ def test_each_warning_is_kept_once_with_the_number_of_runs_that_have_it() -> Non
     )
 
 
+def test_warnings_of_documents_that_are_merged_already_are_counted_by_run() -> None:
+    busy, other = run(mixed(), warnings=("load 1.5 on 2 cores",)), run(mixed(), warnings=("on battery",))
+    again = run(mixed(), warnings=("load 2.5 on 2 cores",))
+    once = merged(merged(busy, again), other)
+    assert once.warnings == ("2 of 3 runs: load 1.5 on 2 cores", "1 of 3 runs: on battery")
+    third = run(mixed(), warnings=("on battery",))
+    assert merged(once, third).warnings == ("2 of 4 runs: load 1.5 on 2 cores", "2 of 4 runs: on battery")
+
+
+def test_warnings_of_measurements_that_are_merged_already_are_counted_by_run() -> None:
+    plain = run(mixed())
+    loop = msgspec.structs.replace(loop_of(plain, plain.results[0].name), warnings=("core 3 was busy",))
+    warned = plain.with_result(msgspec.structs.replace(plain.results[0], measurements=(loop,)))
+    assert "2 of 3 runs: core 3 was busy" in merged(merged(warned, plain), warned).results[0].loops[0].warnings
+
+
 def test_the_machine_and_the_options_of_each_run_are_kept() -> None:
     other = msgspec.structs.replace(run(mixed(), options=THREADS | {"seed": 2}), machine={"cpu_model": "two"})
     both = merged(run(mixed(), options=THREADS | {"seed": 1}), other)
