@@ -222,6 +222,9 @@ def derivatives_of(function: Callable[[Array], Array], here: Array) -> Array:
 def residuals_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:
     """The residuals in standard deviations: of the times in log space, and of each parameter from its prior."""
     times = np.log(plan_s(logarithms, points.plans, points.link, cpu) / points.transfer_s) / _NOISE
+    from_priors = (logarithms - _CENTRES) / _FACTORS
+    if not points.slower_than_s.size:
+        return np.concatenate((times, from_priors), axis=-1)
     slower_s = points.start_up_median_s + plan_s(logarithms, points.slower, points.link, cpu)
     short = np.minimum(0.0, np.log(slower_s / points.slower_than_s)) / _NOISE
-    return np.concatenate((times, short, (logarithms - _CENTRES) / _FACTORS), axis=-1)
+    return np.concatenate((times, short, from_priors), axis=-1)
