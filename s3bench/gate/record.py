@@ -4,6 +4,8 @@ A replay of the record gives the same conclusion again.
 
 History of the format (`schema_version`):
 1: the first.
+2: `sizing`, the fresh pairs of a benchmark; `floor_d1` of zones. The floor of d1 was that of d0 before, and the default
+   floor of times 2 ms: records of version 1 are concluded with these.
 """
 
 import datetime as dt
@@ -22,7 +24,8 @@ from s3bench.results.decoding import decode
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
+_FLOOR_OF_D1_SINCE = 2
 
 
 class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +96,9 @@ def parse_record(text: bytes, *, source: str) -> GateRecord:
     if isinstance(read, _LoadRecord):
         record = msgspec.structs.replace(record, cells=tuple(_without_client_keys(cell) for cell in read.cells))
     _check(record, source)
+    if record.gate_version < _FLOOR_OF_D1_SINCE:
+        policy = record.policy.with_former_limits()
+        record = msgspec.structs.replace(record, gate_version=RECORD_VERSION, policy=policy)
     return record
 
 

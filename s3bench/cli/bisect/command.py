@@ -50,7 +50,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,500us.",
 )
 @click.option(
     "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."

@@ -58,7 +58,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,500us.",
 )
 @click.option(
     "--false-alarm", type=_CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
