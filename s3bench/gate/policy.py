@@ -48,7 +48,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def with_former_limits(self) -> "Policy":
         """The policy with the zones declared that were in force while both limits had the same floor."""
-        zones = ((name, self.indifference_zone(name)) for name in METRICS_BY_NAME)
+        zones = ((name, self.indifference_zone(name)) for name in METRICS_BY_NAME if _is_of_client(name))
         return replace(self, zones={name: former_indifference_zone(zone) for name, zone in zones if zone is not None})
 
     @property
