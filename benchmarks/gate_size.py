@@ -1,6 +1,6 @@
 """The size that a gate reports of a change that it shows, and gates whose pairs resemble their neighbours; simulated.
 
-    python benchmarks/gate_size.py [--gates 4000] [--failed 400]
+    python benchmarks/gate_size.py [--gates 4000] [--failed 600]
     python benchmarks/gate_size.py --autocorrelation [--gates 1000]
 
 Size: gates with the default looks and limits on normal noise, one test of eight (Holm's first level), with a true
@@ -181,7 +181,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gates", type=int, default=4000)
-    parser.add_argument("--failed", type=int, default=400)
+    parser.add_argument("--failed", type=int, default=600)
     parser.add_argument("--autocorrelation", action="store_true")
     options = parser.parse_args()
     if options.autocorrelation:
