@@ -125,6 +125,7 @@ def run_gate(
                 cell.inspect(inspector, INSPECTIONS)
         if rules.has_controls:
             cells += _controls(cells, rules)
+        started_s = now()
         yield from _look_by_look(cells, rules, randomness, now)
         if rules.is_over(now()):
             return
@@ -133,7 +134,7 @@ def run_gate(
             for cell in cells:
                 if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
                     cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
-        yield from _size(cells, rules, randomness, now)
+        yield from _size(cells, rules, randomness, now, started_s)
         looks = rules.policy.looks
         yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
 
@@ -186,13 +187,16 @@ def _look_by_look(
 
 
 def _size(
-    cells: Sequence["_LiveCell"], rules: GateRules, randomness: random.Random, now: Callable[[], float]
+    cells: Sequence["_LiveCell"],
+    rules: GateRules,
+    randomness: random.Random,
+    now: Callable[[], float],
+    started_s: float,
 ) -> Iterator[GateStatus]:
     """Run the fresh pairs that measure the size of what was shown; the end of the time leaves some of them out."""
     shown = cells_to_size([cell.evidence for cell in cells], rules.policy) if rules.sizing_pairs else frozenset()
     going = [cell for cell in cells if cell.evidence.identity in shown]
     looks = rules.policy.looks
-    started_s = now()
     while going := [cell for cell in going if not cell.failures and len(cell.sizing) < rules.sizing_pairs]:
         randomness.shuffle(going)
         for cell in going:

@@ -230,6 +230,8 @@ class TestSize:
         statuses = gate(ONE, TWO, sizing_pairs=12)
         assert [(len(each.pairs), len(each.sizing)) for each in statuses[-1].cells] == [(20, 0), (20, 12)]
         assert {run.definition.name for run in bench.runs[-24:]} == {"two"}
+        two = cell(statuses, name="two")
+        assert two.sizing[0].started_s > two.pairs[-1].started_s
         assert not statuses[-1].is_out_of_time
 
     def test_the_size_comes_from_the_fresh_pairs_alone_and_the_verdict_from_the_others(
