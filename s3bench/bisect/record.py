@@ -4,6 +4,8 @@ An interrupted bisection continues from its record.
 
 History of the format (`bisect_version`):
 1: the first.
+2: `floor_d1` of zones. The floor of d1 was that of d0 before, and the default floor of times 2 ms: records of version 1
+   are continued with these.
 """
 
 from typing import Annotated, Any
@@ -18,7 +20,8 @@ from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
 from s3bench.results.versioned import decode_versioned
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
+_FLOOR_OF_D1_SINCE = 2
 _Error = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
@@ -93,7 +96,20 @@ def parse_bisect(text: bytes, *, source: str) -> BisectRecord:
         fix="pass a file that `s3bench bisect -o FILE` wrote",
     )
     _check(record, source)
-    return record
+    return _with_former_limits(record) if record.bisect_version < _FLOOR_OF_D1_SINCE else record
+
+
+def _with_former_limits(record: BisectRecord) -> BisectRecord:
+    """The record and its comparisons with the zones of version 1 declared."""
+    return replace(
+        record,
+        bisect_version=RECORD_VERSION,
+        policy=record.policy.with_former_limits(),
+        answers=tuple(
+            replace(each, comparison=replace(each.comparison, policy=each.comparison.policy.with_former_limits()))
+            for each in record.answers
+        ),
+    )
 
 
 def _check(record: BisectRecord, source: str) -> None:

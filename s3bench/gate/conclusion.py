@@ -11,6 +11,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.size import with_size
 from s3bench.gate.waiver import Waiver
 
 _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
@@ -39,7 +40,7 @@ def conclude(
     stopped: str = "",
 ) -> Conclusion:
     """The conclusion from all evidence. `stopped` is the reason why the gate ended early, empty if it did not."""
-    decided = (with_detectable(row, policy) for row in decide_rows(cells, policy).rows)
+    decided = (with_size(with_detectable(row, policy), cells, policy) for row in decide_rows(cells, policy).rows)
     rows = tuple(_waived(row, waivers, today) for row in decided)
     verdict, reasons = _decided(rows, cells, same_program=same_program)
     if stopped and verdict is not Verdict.PASS:
@@ -132,9 +133,15 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: 
 
 
 def _without_texts(row: GateRow) -> GateRow:
-    """The row without what does not decide: texts, and what the test detects, which former versions did not compute."""
+    """The row without what does not decide: texts, and what former versions did not compute.
+
+    These are what the test detects, the size of a change that was shown, and limits of exact metrics.
+    """
     waived_by = bool(row.waived_by) * "waived"
-    return replace(row, reason="", warnings=(), waived_by=waived_by, detectable=None, detectable_small=None)
+    row = replace(row, reason="", warnings=(), waived_by=waived_by, detectable=None, detectable_small=None)
+    if row.verdict in {Verdict.FAIL, Verdict.SMALL}:
+        row = replace(row, change=None, low=None, high=None, is_corrected=False)
+    return replace(row, d0=None, d1=None) if row.kind is RowKind.EXACT else row
 
 
 def _order(row: GateRow) -> tuple[object, ...]:

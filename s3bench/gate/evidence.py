@@ -69,7 +69,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     Made and read as one of the subclasses.
 
-    `planted_s` is the delay planted into the candidate of a positive control, in seconds.
+    `planted_s` is the delay planted into the candidate of a positive control, in seconds. `sizing` are fresh pairs that
+    were run after a change was shown: they measure its size and take no part in the verdict.
     """
 
     name: str
@@ -82,6 +83,7 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     candidate_inspections: tuple[Inspection, ...] = ()
     failures: tuple[SideFailure, ...] = ()
     planted_s: float = 0.0
+    sizing: tuple[RunPair, ...] = ()
 
     @property
     def identity(self) -> tuple[object, ...]:

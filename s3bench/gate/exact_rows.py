@@ -1,18 +1,27 @@
-"""Builds the rows of exact metrics: which names differ, and the verdict. For every exact metric more is worse."""
+"""Builds the rows of exact metrics: which names differ, and the verdict. For every exact metric more is worse.
 
+Page faults follow the limits of peak memory: most of them are pages that memory needs, so that an increase of memory
+that is SMALL must not FAIL for its faults.
+"""
+
+import math
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.exact_metric import (
     EXACT_BY_NAME,
+    PAGE_BYTES,
     CountChange,
+    Counts,
     Difference,
     ExactMetric,
     compare_counts,
     counts_of,
 )
+from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 
@@ -31,7 +40,13 @@ def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
             side = Side.CANDIDATE if baseline else Side.BASELINE
             yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
             continue
-        yield _with_verdict(row, metric, _changes(cell, metric))
+        if metric.counts_pages:
+            row = _with_limits(row, cell, policy, median(_totals(baseline)))
+        tolerance = metric.tolerance if row.d0 is None else row.d0
+        changes = compare_counts(baseline, candidate, tolerance=tolerance, confirming_runs=metric.confirming_runs)
+        increase = median(_totals(candidate)) - median(_totals(baseline))
+        is_below = row.d1 is not None and increase < row.d1 * median(_totals(baseline))
+        yield _with_verdict(row, metric, changes, is_below=is_below)
 
 
 def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tuple[object, ...]]:
@@ -42,20 +57,42 @@ def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozense
         if cell.role is Role.BENCHMARK
         for name in policy.exact
         if EXACT_BY_NAME[name].needs_inspection
-        for change in _changes(cell, EXACT_BY_NAME[name])
+        for change in _inspected_changes(cell, EXACT_BY_NAME[name])
         if change.difference is Difference.UNCONFIRMED
     )
 
 
-def _changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]:
+def _inspected_changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]:
     baseline, candidate = (counts_of(cell, metric, side) for side in Side)
     return compare_counts(baseline, candidate, tolerance=metric.tolerance, confirming_runs=metric.confirming_runs)
 
 
-def _with_verdict(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...]) -> GateRow:
+def _with_limits(row: GateRow, cell: CellEvidence, policy: Policy, faults: float) -> GateRow:
+    """The row with the limits of peak memory, as shares of `faults`, the baseline's median.
+
+    A page that is mapped around a fault is resident without a fault of its own, so that memory has more pages than
+    faults. The limits are those of the memory in pages: what memory may grow by, faults may.
+    """
+    zone = policy.indifference_zone("peak_memory")
+    assert zone is not None
+    memory = series_of(cell, "peak_memory").baseline
+    pages = max(faults, median(memory) / PAGE_BYTES if memory else 0.0)
+    limits = zone.limits(pages * PAGE_BYTES)
+    share = pages / max(1.0, faults)
+    return replace(row, d0=math.expm1(limits.d0) * share, d1=math.expm1(limits.d1) * share)
+
+
+def _totals(runs: Sequence[Counts]) -> list[int]:
+    return [sum(counts.values()) for counts in runs]
+
+
+def _with_verdict(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...], *, is_below: bool) -> GateRow:
+    """`is_below`: the increase is below the limit from which on it must not pass, which most metrics have not."""
     more = [change for change in changes if change.difference is Difference.MORE]
     unconfirmed = [change for change in changes if change.difference is Difference.UNCONFIRMED]
-    if more:
+    if more and is_below:
+        verdict, reason = Verdict.SMALL, f"{len(more)} more: {_names(more)}: real, and below {row.d1:.1%}"
+    elif more:
         verdict, reason = Verdict.FAIL, f"{len(more)} more: {_names(more)}"
     elif unconfirmed:
         verdict = Verdict.INCONCLUSIVE

@@ -17,21 +17,27 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """`d0` and `d1` are relative changes (0.02 is 2 %); `floor` is an absolute change in the metric's unit.
 
     A change up to `d0` is negligible, one of `d1` or more must not pass. A change below `floor` is negligible whatever
-    its relative size.
+    its relative size. The floor of `d1` is as many times `floor` as `d1` is of `d0`, so that there is room for SMALL
+    between the two limits of a short run as well; `floor_d1` is another one, in the metric's unit.
     """
 
     d0: float
     d1: float
     floor: float
+    floor_d1: float | None = None
 
     def limits(self, baseline: float) -> "Limits":
         """The zone around a baseline whose median is `baseline`, in the metric's unit."""
         least = self.floor / baseline if baseline > 0 else 0.0
-        return Limits(d0=math.log1p(max(self.d0, least)), d1=math.log1p(max(self.d1, least)))
+        least_d1 = least * self.d1 / self.d0 if self.d0 > 0 else least + self.d1
+        if self.floor_d1 is not None:
+            least_d1 = self.floor_d1 / baseline if baseline > 0 else 0.0
+        return Limits(d0=math.log1p(max(self.d0, least)), d1=math.log1p(max(self.d1, least_d1)))
 
     def halved(self) -> "IndifferenceZone":
         """The zone for the mean over many benchmarks, where a smaller change matters because all of them share it."""
-        return IndifferenceZone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2)
+        floor_d1 = None if self.floor_d1 is None else self.floor_d1 / 2
+        return IndifferenceZone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2, floor_d1=floor_d1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +48,9 @@ class Limits:
     d1: float
 
 
-TIME_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+TIME_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0005)
 MEMORY_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.01, d1=0.03, floor=256 * 1024.0)
+_FORMER_TIME_FLOOR = 0.002
 _NO_FLOOR = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)
 _ZONES = {
     Unit.SECONDS: TIME_INDIFFERENCE_ZONE,
@@ -62,8 +69,14 @@ def default_indifference_zone(metric: Metric) -> IndifferenceZone | None:
     return _ZONES.get(metric.unit)
 
 
+def former_indifference_zone(zone: IndifferenceZone) -> IndifferenceZone:
+    """The zone as it was in records of version 1: one floor of both limits, which was 2 ms by default for times."""
+    floor = _FORMER_TIME_FLOOR if zone is TIME_INDIFFERENCE_ZONE else zone.floor
+    return IndifferenceZone(d0=zone.d0, d1=zone.d1, floor=floor, floor_d1=floor)
+
+
 def parse_indifference_zone(text: str) -> tuple[str, IndifferenceZone]:
-    """Parse `METRIC=D0,D1[,FLOOR]`, as `total_time=2%,6%,2ms` or `peak_memory=1%,3%,256KiB`. Raises `BadInput`."""
+    """Parse `METRIC=D0,D1[,FLOOR]`, as `total_time=2%,6%,500us` or `peak_memory=1%,3%,256KiB`. Raises `BadInput`."""
     name, _, limits = text.partition("=")
     metric = METRICS_BY_NAME.get(name.strip())
     default = None if metric is None else default_indifference_zone(metric)

@@ -5,6 +5,7 @@ Neighbouring runs see the same speed of the machine, and a quad cancels a steady
 are shuffled anew in every round, so that no two of them always run next to each other.
 """
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,6 +32,7 @@ from s3bench.gate.inspection import Inspector
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
+from s3bench.gate.size import cells_to_size
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
@@ -47,6 +49,7 @@ DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 # For the hash seed and what an inspector sets; the padding fills up what is not used.
 _SPARE_VARIABLES = 4
 _CONTROL_METRIC = "total_time"
+_DELAY_MIN_S = 0.004  # d1 of a short program can be less than what its start varies by
 # Of ten digits all, so that the environment keeps its size. 2^32 - 1 is Python's largest.
 _HASH_SEEDS = range(1_000_000_000, 2**32)
 
@@ -56,6 +59,7 @@ class GateRules:
     """How a live gate runs. `deadline_s`, on the clock given, ends it before its time.
 
     Without controls it is for a caller who runs other gates with them beside it.
+    After the verdict, benchmarks whose change was shown get `sizing_pairs` fresh pairs, which measure its size.
     `planted` are conditions of the candidate alone: a fault planted into some benchmarks, to test the gate itself.
     `sham` are the baseline's: what carries the fault, without the fault, so that this is all they differ by.
     """
@@ -65,6 +69,7 @@ class GateRules:
     seed: int
     deadline_s: float | None = None
     has_controls: bool = True
+    sizing_pairs: int = 0
     planted: Mapping[Definition, Conditions] = field(default_factory=dict)
     sham: Mapping[Definition, Conditions] = field(default_factory=dict)
 
@@ -120,6 +125,7 @@ def run_gate(
                 cell.inspect(inspector, INSPECTIONS)
         if rules.has_controls:
             cells += _controls(cells, rules)
+        started_s = now()
         yield from _look_by_look(cells, rules, randomness, now)
         if rules.is_over(now()):
             return
@@ -128,6 +134,7 @@ def run_gate(
             for cell in cells:
                 if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
                     cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
+        yield from _size(cells, rules, randomness, now, started_s)
         looks = rules.policy.looks
         yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
 
@@ -177,6 +184,26 @@ def _look_by_look(
                 cell.quad(randomness, now() - started_s)
                 yield progress.status()
             going = [cell for cell in going if cell.wants(goal)]
+
+
+def _size(
+    cells: Sequence["_LiveCell"],
+    rules: GateRules,
+    randomness: random.Random,
+    now: Callable[[], float],
+    started_s: float,
+) -> Iterator[GateStatus]:
+    """Run the fresh pairs that measure the size of what was shown; the end of the time leaves some of them out."""
+    shown = cells_to_size([cell.evidence for cell in cells], rules.policy) if rules.sizing_pairs else frozenset()
+    going = [cell for cell in cells if cell.evidence.identity in shown]
+    looks = rules.policy.looks
+    while going := [cell for cell in going if not cell.failures and len(cell.sizing) < rules.sizing_pairs]:
+        randomness.shuffle(going)
+        for cell in going:
+            if rules.is_over(now()):
+                return
+            cell.sizing_quad(randomness, now() - started_s)
+            yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
 
 
 class _LookProgress:
@@ -239,6 +266,7 @@ class _LiveCell:
     role: Role = Role.BENCHMARK
     planted_s: float = 0.0
     pairs: list[RunPair] = field(default_factory=list)
+    sizing: list[RunPair] = field(default_factory=list)
     inspections: dict[Side, list[Inspection]] = field(default_factory=lambda: {side: [] for side in Side})
     failures: list[SideFailure] = field(default_factory=list)
     warm_s: float = 0.0
@@ -255,6 +283,7 @@ class _LiveCell:
             candidate_inspections=tuple(self.inspections[Side.CANDIDATE]),
             failures=tuple(self.failures),
             planted_s=self.planted_s,
+            sizing=tuple(self.sizing),
         )
 
     def wants(self, goal: int) -> bool:
@@ -274,15 +303,22 @@ class _LiveCell:
 
     def quad(self, randomness: random.Random, at_s: float) -> None:
         """Run two pairs, ABBA or BAAB; a pair of which either run failed is no pair."""
+        self._quad(self.pairs, randomness, at_s)
+
+    def sizing_quad(self, randomness: random.Random, at_s: float) -> None:
+        """The same for the size alone."""
+        self._quad(self.sizing, randomness, at_s)
+
+    def _quad(self, pairs: list[RunPair], randomness: random.Random, at_s: float) -> None:
         first = randomness.choice(tuple(Side))
         second = Side.CANDIDATE if first is Side.BASELINE else Side.BASELINE
         for order in ((first, second), (second, first)):
             hash_seed = randomness.choice(_HASH_SEEDS)
-            runs = {side: self._once(side, len(self.pairs), hash_seed) for side in order}
+            runs = {side: self._once(side, len(self.pairs) + len(self.sizing), hash_seed) for side in order}
             baseline, candidate = runs[Side.BASELINE], runs[Side.CANDIDATE]
             if baseline is None or candidate is None:
                 return
-            self.pairs.append(
+            pairs.append(
                 RunPair(
                     order="AB" if order[0] is Side.BASELINE else "BA",
                     hash_seed=hash_seed,
@@ -333,6 +369,6 @@ def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
     quickest = min(able, key=lambda cell: cell.warm_s)
     zone = rules.policy.indifference_zone(_CONTROL_METRIC)
     assert zone is not None
-    delay_s = CONTROL_DELAY * max(zone.d1 * quickest.warm_s, zone.floor)
+    delay_s = max(CONTROL_DELAY * math.expm1(zone.limits(quickest.warm_s).d1) * quickest.warm_s, _DELAY_MIN_S)
     delayed = [quickest.control(Role.POSITIVE_CONTROL, delay_s)] if rules.policy.shows_delay else []
     return [quickest.control(Role.NEGATIVE_CONTROL), *delayed]

@@ -4,9 +4,14 @@ import difflib
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from s3bench.errors import BadInput
-from s3bench.gate.indifference_zone import IndifferenceZone, default_indifference_zone
+from s3bench.gate.indifference_zone import (
+    IndifferenceZone,
+    default_indifference_zone,
+    former_indifference_zone,
+)
 from s3bench.gate.looks import Looks
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME
 
@@ -42,6 +47,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def indifference_zone(self, metric: str) -> IndifferenceZone | None:
         """The zone of `metric`: the declared one, else the default of its unit."""
         return self.zones.get(metric) or default_indifference_zone(METRICS_BY_NAME[metric])
+
+    def with_former_limits(self) -> "Policy":
+        """The policy with the zones declared that were in force while both limits had the same floor."""
+        zones = ((name, self.indifference_zone(name)) for name in METRICS_BY_NAME if _is_of_client(name))
+        return replace(self, zones={name: former_indifference_zone(zone) for name, zone in zones if zone is not None})
 
     @property
     def shows_delay(self) -> bool:

@@ -4,7 +4,9 @@ A replay of the record gives the same conclusion again.
 
 History of the format (`schema_version`):
 1: the first.
-2: times adjusted for the machine (`policy.adjusts`, `adjustment` of rows); records before read as they are.
+2: `sizing`, the fresh pairs of a benchmark; `floor_d1` of zones; times adjusted for the machine (`policy.adjusts`,
+   `adjustment` of rows). The floor of d1 was that of d0 before, and the default floor of times 2 ms: records of version 1
+   are concluded with these.
 """
 
 import datetime as dt
@@ -24,6 +26,7 @@ from s3bench.results.former import FormerLoadMeasurement, recast, without_client
 from s3bench.results.versioned import decode_versioned
 
 RECORD_VERSION = 2
+_FLOOR_OF_D1_SINCE = 2
 
 
 class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,6 +97,9 @@ def parse_record(text: bytes, *, source: str) -> GateRecord:
     if isinstance(read, _LoadRecord):
         record = msgspec.structs.replace(record, cells=tuple(_without_client_keys(cell) for cell in read.cells))
     _check(record, source)
+    if record.gate_version < _FLOOR_OF_D1_SINCE:
+        policy = record.policy.with_former_limits()
+        record = msgspec.structs.replace(record, gate_version=RECORD_VERSION, policy=policy)
     return record
 
 

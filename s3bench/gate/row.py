@@ -46,6 +46,8 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     smallest that 95 of 100 would show as SMALL or FAIL; both by simulation with this `sigma`. `changes`
     lists the counts that differ. `waived_by` is the reason of a waiver. `is_capped`: there are as
     many pairs as the gate allows.
+    After a FAIL or SMALL, `change`, `low` and `high` come from `fresh_pairs` pairs that took no part in the verdict, or
+    they are corrected for the selection (`is_corrected`), unless it changes nothing.
     """
 
     benchmark: str
@@ -73,6 +75,8 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     changes: tuple[CountChange, ...] = ()
     waived_by: str = ""
     is_capped: bool = False
+    fresh_pairs: int = 0
+    is_corrected: bool = False
     warnings: tuple[str, ...] = ()
 
     @property

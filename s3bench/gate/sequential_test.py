@@ -15,6 +15,7 @@ from s3bench.gate.adjustment import AdjustmentFacts
 from s3bench.gate.detectable import detectable_unpaired
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone, Limits
+from s3bench.gate.pair_autocorrelation import WidenedSeries, widened
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -29,7 +30,8 @@ class SequentialTest:
 
     A mirrored test exchanges baseline and candidate to detect an improvement. `p` is the least p-value of "the
     worsening is d0 or less" so far, each divided by its look's share, and `level` the level from Holm's procedure.
-    `series` has the pairs taken so far, and `share` is the share of the last look in the error budget.
+    `series` has the pairs taken so far, `tested` the same as they are tested, and `share` is the share of the last look
+    in the error budget.
     """
 
     cells: Sequence[CellEvidence]
@@ -39,6 +41,7 @@ class SequentialTest:
     is_mirrored: bool = False
     is_adjusted: bool = True
     series: PairedSeries = field(init=False)
+    tested: WidenedSeries = field(init=False)
     limits: Limits | None = None
     level: float = math.nan
     share: float = 1.0
@@ -112,6 +115,7 @@ class SequentialTest:
         each = [series_of(cell, self.metric, pairs_max=pairs_max, is_adjusted=self.is_adjusted) for cell in self.cells]
         series = pooled(each) if self.kind is RowKind.CREEP else each[0]
         self.series = series.mirrored() if self.is_mirrored else series
+        self.tested = widened(self.series)
         if self.limits is None and self.series.baseline:
             self.limits = self.zone.limits(median(self.series.baseline))
 
@@ -120,9 +124,10 @@ class SequentialTest:
         self.share = share
         if self.limits is None:
             return
-        self.looks.append((self.series, share))
-        self.p = min(self.p, self.series.p_above(self.limits.d0) / share)
-        self.at_most = min(self.at_most, self.series.upper_bound(miss * share))
+        tested = self.tested.series
+        self.looks.append((tested, share))
+        self.p = min(self.p, tested.p_above(self.limits.d0) / share)
+        self.at_most = min(self.at_most, tested.upper_bound(miss * share))
 
     def row(self, policy: Policy) -> GateRow:
         """The test as a row of the gate."""
@@ -140,7 +145,8 @@ class SequentialTest:
             missing = [side for side in Side if not cell.runs(side)]
             return replace(row, reason=f"no figures of the {' and the '.join(missing)}" if missing else "not measured")
         measured = series.mirrored() if self.is_mirrored else series
-        low, high = measured.interval()
+        tested = self.tested.series.mirrored() if self.is_mirrored else self.tested.series
+        low, high = tested.interval()
         row = replace(
             row,
             baseline=median(measured.baseline),
@@ -154,9 +160,9 @@ class SequentialTest:
             d1=math.expm1(self.limits.d1),
             p=self.p,
             level=self.level,
-            sigma=series.sigma,
+            sigma=tested.sigma,
             adjustment=_with_raw_figures(measured),
-            warnings=tuple(_warnings(series)),
+            warnings=(*_warnings(series), *filter(None, (self.tested.warning,))),
         )
         if not series.is_paired:
             error = series.standard_error()

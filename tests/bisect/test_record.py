@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
+from s3bench.bisect.record import RECORD_VERSION, BisectRecord, encode_bisect, parse_bisect
 from s3bench.bisect.search import Ending, VersionComparison, comparison_result
 from s3bench.errors import BadInput
 from s3bench.gate.policy import Policy
@@ -62,7 +62,7 @@ def test_the_subject_names_what_has_the_versions() -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda raw: raw.update(bisect_version=2), "update s3bench"),
+        (lambda raw: raw.update(bisect_version=RECORD_VERSION + 1), "update s3bench"),
         (lambda raw: raw.update(versions=["1.0"]), "at least two versions"),
         (lambda raw: raw.update(error=2), "error"),
         (lambda raw: raw.update(surprise=1), "surprise"),

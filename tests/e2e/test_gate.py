@@ -120,6 +120,8 @@ def test_a_slower_candidate_fails_and_every_report_says_so(
     row = row_of(record, "total_time")
     assert row["verdict"] == "FAIL"
     assert row["at_least"] > 0.5  # a hundred milliseconds more on some twenty
+    assert [len(cell["sizing"]) for cell in record["cells"] if cell["role"] == "benchmark"] == [12, 12]
+    assert row["fresh_pairs"] == 12
     assert row_of(record, "total_time", "positive control")["verdict"] in {"FAIL", "SMALL"}
     failures = ET.fromstring(places["gate.xml"].read_bytes()).iter("failure")
     assert any("total_time" in str(ET.tostring(failure)) or failure.get("message") for failure in failures)

@@ -4,6 +4,7 @@ import pytest
 
 from s3bench.gate.evidence import ClientCellEvidence, Inspection
 from s3bench.gate.exact_metric import DEFAULT_EXACT
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -71,9 +72,62 @@ def test_a_count_that_nobody_observed_has_no_row() -> None:
     assert decide_rows([paired(ratios(0.0, 0.01))], Policy(metrics=(), exact=DEFAULT_EXACT)).rows == ()
 
 
-def test_minor_faults_differ_beyond_two_percent() -> None:
-    def cell(count: int) -> ClientCellEvidence:
-        return of_pairs([(run(minor_faults=1000), run(minor_faults=count))] * 10)
+MIB = 1024 * 1024
 
-    assert exact_row(cell(1020), "minor_faults").verdict is Verdict.PASS
-    assert exact_row(cell(1021), "minor_faults").verdict is Verdict.FAIL
+
+def faulting(count: int, *, memory: int = 10 * MIB) -> ClientCellEvidence:
+    """Ten pairs with so many faults of the candidate, the baseline's being 10,000 and both using as much memory."""
+    return of_pairs(
+        [
+            (run(minor_faults=10_000, peak_memory=memory), run(minor_faults=count + number, peak_memory=memory))
+            for number in range(10)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict", "reason"),
+    [
+        (10_050, Verdict.PASS, "no difference"),
+        (10_101, Verdict.SMALL, "1 more: minor faults (10000 -> 10101 to 10110): real, and below 3.0%"),
+        (10_290, Verdict.SMALL, "1 more: minor faults (10000 -> 10290 to 10299): real, and below 3.0%"),
+        (10_301, Verdict.FAIL, "1 more: minor faults (10000 -> 10301 to 10310)"),
+    ],
+)
+def test_minor_faults_have_the_limits_of_peak_memory(count: int, verdict: Verdict, reason: str) -> None:
+    row = exact_row(faulting(count), "minor_faults")
+    assert (row.verdict, row.reason) == (verdict, reason)
+    assert (row.d0, row.d1) == (pytest.approx(0.01), pytest.approx(0.03))
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(63, Verdict.PASS), (70, Verdict.SMALL), (193, Verdict.FAIL)])
+def test_a_short_program_may_have_64_more_faults_as_it_may_have_256_kib_more_memory(
+    more: int, verdict: Verdict
+) -> None:
+    cell = of_pairs([(run(minor_faults=500, peak_memory=MIB), run(minor_faults=500 + more, peak_memory=MIB))] * 10)
+    assert exact_row(cell, "minor_faults").verdict is verdict
+
+
+def test_memory_that_is_small_does_not_fail_by_its_faults() -> None:
+    memory = 80 * MIB  # 20,480 pages, most of them mapped around a fault
+    cell = of_pairs(
+        [
+            (
+                run(minor_faults=8_000, peak_memory=memory + number),
+                run(minor_faults=8_400, peak_memory=round(memory * 1.02) + number),
+            )
+            for number in range(40)
+        ]
+    )
+    rows = decide_rows([cell], Policy(metrics=("peak_memory",), exact=("minor_faults",))).rows
+    assert [(row.metric, row.verdict) for row in rows] == [
+        ("peak_memory", Verdict.SMALL),
+        ("minor_faults", Verdict.SMALL),
+    ]
+
+
+def test_a_declared_zone_of_memory_is_that_of_faults_too() -> None:
+    zone = IndifferenceZone(d0=0.05, d1=0.10, floor=0.0)
+    policy = Policy(metrics=(), exact=("minor_faults",), zones={"peak_memory": zone})
+    row = only(decide_rows([faulting(10_400)], policy), "minor_faults", RowKind.EXACT)
+    assert row.verdict is Verdict.PASS

@@ -26,14 +26,32 @@ def test_the_limits_of_a_large_baseline_are_the_relative_ones() -> None:
 
 
 def test_the_floor_lifts_the_limits_of_a_small_baseline() -> None:
-    limits = TIME_INDIFFERENCE_ZONE.limits(0.050)  # of which 2 ms are 4 %
-    assert limits.d0 == pytest.approx(math.log(1.04))
-    assert limits.d1 == math.log1p(0.06)
+    limits = TIME_INDIFFERENCE_ZONE.limits(0.010)  # of which 0.5 ms are 5 %
+    assert limits.d0 == pytest.approx(math.log(1.05))
+    assert limits.d1 == pytest.approx(math.log(1.15))
 
 
-def test_the_floor_may_lift_both_limits_to_the_same() -> None:
+@pytest.mark.parametrize("baseline_s", [0.001, 0.010, 0.024, 0.031, 0.5])
+def test_the_limits_of_a_short_program_do_not_meet(baseline_s: float) -> None:
+    limits = TIME_INDIFFERENCE_ZONE.limits(baseline_s)
+    assert math.expm1(limits.d1) == pytest.approx(3 * math.expm1(limits.d0))
+
+
+@pytest.mark.parametrize("baseline_s", [0.001, 0.010, 0.024, 0.031, 0.1, 0.5])
+def test_no_limit_of_time_is_wider_than_with_a_floor_of_2_ms_for_both(baseline_s: float) -> None:
+    limits = TIME_INDIFFERENCE_ZONE.limits(baseline_s)
+    assert math.expm1(limits.d0) <= max(0.02, 0.002 / baseline_s) + 1e-12
+    assert math.expm1(limits.d1) <= max(0.06, 0.002 / baseline_s) + 1e-12
+
+
+def test_the_floor_of_memory_leaves_room_for_small_changes_too() -> None:
     limits = MEMORY_INDIFFERENCE_ZONE.limits(1024 * 1024.0)
-    assert limits.d0 == limits.d1 == math.log(1.25)
+    assert (limits.d0, limits.d1) == (math.log(1.25), math.log(1.75))
+
+
+def test_a_floor_without_a_relative_d0_keeps_the_distance_between_the_limits() -> None:
+    limits = IndifferenceZone(d0=0.0, d1=0.05, floor=0.1).limits(1.0)
+    assert (limits.d0, limits.d1) == (math.log1p(0.1), pytest.approx(math.log(1.15)))
 
 
 @pytest.mark.parametrize("baseline", [0.0, -1.0, math.inf])
@@ -46,7 +64,7 @@ def test_half_a_zone_is_half_in_every_limit() -> None:
 
 
 def test_times_memory_and_throughput_have_indifference_zones_and_counts_and_neutral_ones_have_not() -> None:
-    assert default_indifference_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+    assert default_indifference_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.0005)
     assert default_indifference_zone(METRICS_BY_NAME["peak_memory"]) == IndifferenceZone(d0=0.01, d1=0.03, floor=262144)
     assert default_indifference_zone(METRICS_BY_NAME["throughput"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0)
     assert default_indifference_zone(METRICS_BY_NAME["wire.requests"]) is None

@@ -221,6 +221,39 @@ class TestLooks:
         assert [len(each.cells[0].pairs) for each in statuses] == [0, 2, 4, 6, 8, 10, 10]
 
 
+class TestSize:
+    def test_what_was_shown_is_measured_again_in_fresh_pairs_and_the_rest_is_not(
+        self, bench: ScriptedBench, gate: Gate
+    ) -> None:
+        slow, usual = quiet(worsening=0.3), quiet()
+        bench.script = lambda run: slow(run) if run.definition is TWO else usual(run)
+        statuses = gate(ONE, TWO, sizing_pairs=12)
+        assert [(len(each.pairs), len(each.sizing)) for each in statuses[-1].cells] == [(20, 0), (20, 12)]
+        assert {run.definition.name for run in bench.runs[-24:]} == {"two"}
+        two = cell(statuses, name="two")
+        assert two.sizing[0].started_s > two.pairs[-1].started_s
+        assert not statuses[-1].is_out_of_time
+
+    def test_the_size_comes_from_the_fresh_pairs_alone_and_the_verdict_from_the_others(
+        self, bench: ScriptedBench, gate: Gate
+    ) -> None:
+        slower, slow = quiet(worsening=0.5), quiet(worsening=0.1)
+        bench.script = lambda run: slower(run) if len(bench.runs) <= 22 else slow(run)
+        (found,) = gate(ONE, sizing_pairs=12)[-1].cells
+        (row,) = new_record(cells=(found,)).concluded().conclusion.rows  # type: ignore[union-attr]
+        assert (row.verdict, row.pairs, row.fresh_pairs) == (Verdict.FAIL, 10, 12)
+        assert row.change == pytest.approx(0.1, abs=0.01)
+        assert row.at_least is not None
+        assert row.at_least > 0.4
+
+    def test_nothing_is_measured_again_when_the_time_is_over(self, bench: ScriptedBench, gate: Gate) -> None:
+        bench.script = quiet(worsening=0.3)
+        statuses = gate(ONE, sizing_pairs=12, deadline_s=2 * 1.15 + 4 * 1.15 * 7)
+        assert len(cell(statuses).pairs) == 10
+        assert 0 < len(cell(statuses).sizing) < 12
+        assert not statuses[-1].is_out_of_time
+
+
 class TestFailures:
     @pytest.mark.parametrize("side", Side)
     def test_a_failed_warm_up_takes_its_benchmark_out(self, bench: ScriptedBench, gate: Gate, side: Side) -> None:
@@ -272,10 +305,10 @@ class TestControls:
         assert {(run.definition.name, is_candidate(run)) for run in delayed} == {("two", False)}
         assert len(delayed) == len(positive.pairs)
 
-    def test_the_delay_is_not_smaller_than_the_zones_floor(self, gate: Gate) -> None:
+    def test_the_delay_is_not_smaller_than_what_the_floor_makes_of_d1(self, gate: Gate) -> None:
         zone = IndifferenceZone(d0=0.02, d1=0.06, floor=0.5)
         statuses = gate(ONE, has_controls=True, policy=replace_policy(zones={"total_time": zone}))
-        assert cell(statuses, Role.POSITIVE_CONTROL).planted_s == CONTROL_DELAY * 0.5
+        assert cell(statuses, Role.POSITIVE_CONTROL).planted_s == pytest.approx(CONTROL_DELAY * 1.5)
 
     def test_no_delay_is_planted_where_no_metric_that_decides_would_show_it(
         self, bench: ScriptedBench, gate: Gate

@@ -111,7 +111,7 @@ def test_the_narrowest_bounds_of_all_looks_are_kept() -> None:
 def test_the_zone_is_that_of_the_first_look() -> None:
     short = [(run(0.01), run(0.01 * ratio)) for ratio in ratios(0.1, 0.5, 10)]
     long = [(run(1.0), run(ratio)) for ratio in ratios(0.1, 0.5, 30)]
-    for pairs, d0 in (((*short, *long), 0.2), ((*long, *short), 0.02)):
+    for pairs, d0 in (((*short, *long), 0.05), ((*long, *short), 0.02)):
         row = only(decide_rows([of_pairs(pairs)], TIME_ALONE))
         assert row.pairs == 40
         assert row.d0 == pytest.approx(d0)
@@ -163,12 +163,18 @@ def test_few_runs_that_were_not_paired_are_inconclusive() -> None:
 
 
 def test_a_slowdown_below_the_floor_passes_however_large_it_is_relatively() -> None:
-    milliseconds = paired(ratios(0.15, 0.01, 10), baseline_s=0.010)
+    milliseconds = paired(ratios(0.15, 0.01, 10), baseline_s=0.002)
     row = only(decide_rows([milliseconds], TIME_ALONE))
     assert row.verdict is Verdict.PASS
-    assert row.d0 == row.d1 == pytest.approx(0.2)
+    assert (row.d0, row.d1) == (pytest.approx(0.25), pytest.approx(0.75))
     no_floor = replace(TIME_ALONE, zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)})
     assert only(decide_rows([milliseconds], no_floor)).verdict is Verdict.FAIL
+
+
+def test_a_change_of_a_short_program_can_be_small() -> None:
+    row = only(decide_rows([paired(ratios(0.045, 0.002, 40), baseline_s=0.024)], TIME_ALONE))
+    assert row.verdict is Verdict.SMALL
+    assert (row.d0, row.d1) == (pytest.approx(0.0005 / 0.024), pytest.approx(0.0015 / 0.024))
 
 
 def test_memory_has_its_own_zone_and_floor() -> None:

@@ -152,6 +152,36 @@ def changed(record: GateRecord = WHOLE, **changes: Any) -> bytes:
     return json.dumps({**json.loads(encode_record(record)), **changes}).encode()
 
 
+def test_a_record_of_version_1_keeps_the_limits_that_it_was_concluded_with() -> None:
+    short = replace(EMPTY, cells=(paired(ratios(0.05, 0.002), baseline_s=0.024),))
+    former = parse_record(changed(short, gate_version=1), source="gate.json").concluded()
+    today = short.concluded()
+    for record, d0, d1, verdict in (
+        (former, 0.002 / 0.024, 0.002 / 0.024, Verdict.PASS),
+        (today, 0.0005 / 0.024, 0.0015 / 0.024, Verdict.SMALL),
+    ):
+        assert record.conclusion is not None
+        (row,) = (row for row in record.conclusion.rows if row.metric == "total_time")
+        assert (row.d0, row.d1, row.verdict) == (pytest.approx(d0), pytest.approx(d1), verdict)
+    assert parse_record(encode_record(former), source="gate.json").concluded() == former
+
+
+def test_a_record_with_fresh_pairs_is_read_as_it_was_written() -> None:
+    record = replace(EMPTY, cells=(replace(SLOW, sizing=paired(ratios(0.1, 0.01, 12)).pairs),)).concluded()
+    assert parse_record(encode_record(record), source="gate.json").concluded() == record
+
+
+def test_a_verdict_that_a_former_version_did_not_correct_agrees_with_one_that_is_corrected() -> None:
+    record = replace(EMPTY, cells=(paired(ratios(0.085, 0.1)),), policy=Policy(metrics=("total_time",))).concluded()
+    assert record.conclusion is not None
+    (row,) = record.conclusion.rows
+    assert row.is_corrected
+    uncorrected = replace(
+        record.conclusion, rows=(replace(row, change=0.085, low=0.05, high=0.12, is_corrected=False),)
+    )
+    assert uncorrected.agrees_with(record.conclusion)
+
+
 def test_a_record_of_a_newer_version_is_refused_whatever_else_it_holds() -> None:
     with pytest.raises(BadInput, match=f"gate.json has gate_version {RECORD_VERSION + 1}") as caught:
         parse_record(changed(gate_version=RECORD_VERSION + 1, novelty={}), source="gate.json")

@@ -52,7 +52,7 @@ def measurement(
         engine="crt",
         server_cpu_s=None,
     )
-    usage = UsageFacts(peak_memory_bytes=int(memory_bytes), minor_faults=1000)
+    usage = UsageFacts(peak_memory_bytes=int(memory_bytes), minor_faults=20_000)
     return measure(iteration=0, total_s=total_s, usage=usage, wire=wire, warnings=tuple(warnings))
 
 

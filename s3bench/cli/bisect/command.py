@@ -53,7 +53,7 @@ from s3bench.cli.pair_options import (
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,500us.",
 )
 @click.option(
     "--error", type=CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."

@@ -29,6 +29,7 @@ from s3bench.gate.live import GateRules, GateStatus, program_identity, recorded,
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
+from s3bench.gate.size import SIZING_PAIRS
 from s3bench.gate.unpaired import unpaired_record
 from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
@@ -144,7 +145,13 @@ def _measured(
             progress.say(f"warning: {line}")
         output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
-        rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
+        rules = GateRules(
+            policy=record.policy,
+            settings=options.settings,
+            seed=seed,
+            deadline_s=deadline_s,
+            sizing_pairs=SIZING_PAIRS,
+        )
         statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
         look = 0
         out_of_time = f"--max-time {options.max_time} has passed"

@@ -67,7 +67,7 @@ from s3bench.gate.looks import Looks
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,500us.",
 )
 @click.option(
     "--false-alarm", type=CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."

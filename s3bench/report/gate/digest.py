@@ -107,6 +107,15 @@ def word(row: GateRow) -> str:
     return _word(row.metric, is_more=row.change > 0)
 
 
+def bound(row: GateRow) -> str:
+    """The bound of the worsening that decided: `> +9.3%` of a FAIL or SMALL, `< +1.7%` of a PASS."""
+    if row.verdict in {Verdict.FAIL, Verdict.SMALL} and row.at_least is not None:
+        return f"> {_signed(row.at_least)}"
+    if row.verdict is Verdict.PASS and row.at_most is not None:
+        return f"< {_signed(row.at_most)}"
+    return NOTHING
+
+
 def interval(row: GateRow) -> str:
     """The change's 95 % interval."""
     if row.change is None:
@@ -118,15 +127,19 @@ def interval(row: GateRow) -> str:
 
 def limits(row: GateRow) -> str:
     """The limits of the row: d0 and d1, or how much of a count is tolerated."""
-    if row.kind is RowKind.EXACT:
-        tolerance = EXACT_BY_NAME[row.metric].tolerance
-        return f"{tolerance:.1%}" if tolerance else "exact"
-    return NOTHING if row.d0 is None or row.d1 is None else f"{row.d0:.1%}/{row.d1:.1%}"
+    if row.d0 is not None and row.d1 is not None:
+        return f"{row.d0:.1%}/{row.d1:.1%}"
+    if row.kind is not RowKind.EXACT:
+        return NOTHING
+    tolerance = EXACT_BY_NAME[row.metric].tolerance
+    return f"{tolerance:.1%}" if tolerance else "exact"
 
 
 def detectable(row: GateRow) -> str:
     """The smallest worsenings that 95 of 100 gates show as SMALL and as FAIL: `+3.0%/+6.0%`, once if they are equal."""
     if row.kind is RowKind.EXACT:
+        if row.d0 is not None and row.d1 is not None:
+            return f"{row.d0:+.1%}/{row.d1:+.1%}"
         tolerance = EXACT_BY_NAME[row.metric].tolerance
         return f"{tolerance:+.1%}" if tolerance else "1 more"
     if row.detectable is None:
@@ -145,13 +158,13 @@ def medians(row: GateRow) -> str:
 
 
 def sentence(row: GateRow, content: Digest) -> str:
-    """The whole row as a sentence, its subject left out."""
+    """The whole row as a sentence, its subject left out; the bound that decided comes first."""
     runs = f"{row.pairs} {'runs' if row.kind is RowKind.EXACT else content.counted}"
     if row.kind is RowKind.EXACT or row.change is None:
         return f"{printable(row.reason)}; {runs}"
     parts = (
-        f"{change(row)} ({medians(row)}), 95 % interval {interval(row)}",
         *((printable(row.reason),) if row.kind is not RowKind.INFORMING else ()),
+        f"{change(row)} ({medians(row)}), 95 % interval {interval(row)}",
         *((f"unadjusted {raw}",) if (raw := unadjusted(row)) else ()),
         f"limits {limits(row)}",
         runs,

@@ -18,7 +18,7 @@ from s3bench.report.junit import add_counts, add_properties
 from s3bench.report.terminal import printable
 
 _FIGURES = (
-    *("pairs", "baseline", "candidate", "change", "low", "high", "at_least", "at_most"),
+    *("pairs", "at_least", "at_most", "baseline", "candidate", "change", "low", "high"),
     *("d0", "d1", "p", "level", "sigma", "detectable", "detectable_small"),
 )
 _GATE = "the gate as a whole"

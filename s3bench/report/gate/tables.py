@@ -10,7 +10,8 @@ from s3bench.report.label import clipped
 from s3bench.report.table import Table, Tone, column
 
 LEGEND = (
-    "Interval: 95 %. Limits: a worsening up to the first is negligible, one of the second or more fails. "
+    "Bound: of the worsening, as shown by the test that decided. Interval: 95 %, of the size. "
+    "Limits: a worsening up to the first is negligible, one of the second or more fails. "
     "Detectable: the smallest worsenings that 95 of 100 whole gates would show as SMALL, and FAIL."
 )
 
@@ -33,12 +34,13 @@ def gate_table(rows: Sequence[GateRow], content: Digest, *, caption: str = "") -
             column("benchmark", rows, benchmark_text, is_code=True, is_title=True),
             column("verdict", rows, _verdict, more=_waived, tone=lambda row: TONES[row.verdict]),
             column("metric", rows, lambda row: row.metric, is_code=True),
-            column("medians", rows, words.medians, is_number=True, rank=1),
+            column("bound", rows, words.bound, value=lambda row: row.at_least),
+            column("medians", rows, words.medians, is_number=True, rank=2),
             column("change", rows, lambda row: words.change(row, has_word=False), more=_word, value=_change),
             column("95 % interval", rows, words.interval, value=lambda row: row.low),
             column("limits", rows, words.limits, value=lambda row: row.d0),
             column(content.counted, rows, lambda row: f"{row.pairs}", value=lambda row: row.pairs),
-            column("detectable", rows, words.detectable, value=lambda row: row.detectable),
+            column("detectable", rows, words.detectable, value=lambda row: row.detectable, rank=1),
         ),
     )
 

@@ -56,7 +56,9 @@ def test_the_verdict_sets_the_level(gates: Mapping[str, GateRecord], verdict: Ve
 def test_what_decided_comes_first(gates: Mapping[str, GateRecord]) -> None:
     level, title, message = commands(gates["fail by size"])[0]
     assert (level, title) == ("error", "FAIL: total_time of s3.cp.upload FileSize=32MB")
-    assert re.match(r"\+\d+\.\d% slower \(\d+ ms -> \d+ ms\), 95 % interval \+", message)
+    assert re.match(
+        r"at least \+\d+\.\d% worse, above 2\.0%; \+\d+\.\d% slower \(\d+ ms -> \d+ ms\), 95 % interval \+", message
+    )
     assert "% detectable" not in message
     assert "detectable from +" in message
 

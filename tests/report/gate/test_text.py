@@ -13,7 +13,7 @@ from s3bench.gate.row import Verdict
 from s3bench.report.gate.digest import digest
 from s3bench.report.gate.text import render_gate
 
-_SENTENCE = re.compile(r"(controls|adjusted|the rest|all|waived|failure|changed|warning|replay|Interval): ")
+_SENTENCE = re.compile(r"(controls|adjusted|the rest|all|waived|failure|changed|warning|replay|Bound): ")
 
 
 def test_the_tables_are_the_golden_ones(
@@ -59,6 +59,7 @@ def test_the_first_line_is_the_verdict_and_the_next_ones_what_decided(gates: Map
     assert first == "FAIL: cli-crt@2.38.5 against cli-crt@2.36.0"
     assert heading.split()[1:] == [
         "metric",
+        "bound",
         "medians",
         "change",
         "95",
@@ -70,8 +71,8 @@ def test_the_first_line_is_the_verdict_and_the_next_ones_what_decided(gates: Map
     ]
     assert benchmark == "s3.cp.upload FileSize=32MB"
     assert re.fullmatch(
-        r"  FAIL +total_time +\d+ ms -> \d+ ms +\+\d+\.\d% slower +\+\d+\.\d% to \+\d+\.\d% +2\.0%/6\.0% +20 +"
-        r"\+\d+\.\d%/\+\d+\.\d%",
+        r"  FAIL +total_time +> \+\d+\.\d% +\d+ ms -> \d+ ms +\+\d+\.\d% slower +\+\d+\.\d% to \+\d+\.\d% +"
+        r"2\.0%/6\.0% +20 +\+\d+\.\d%/\+\d+\.\d%",
         row,
     )
     assert reason.startswith("    at least +")
@@ -158,7 +159,7 @@ def test_eighty_columns_hold_a_table_and_less_make_sentences(gates: Mapping[str,
     assert "  verdict" in wide
     sentences = render_gate(gates["fail by size"], width=40, color=False)
     assert "  verdict" not in sentences
-    assert "FAIL total_time of s3.cp.upload FileSize=32MB: +" in sentences
+    assert "FAIL total_time of s3.cp.upload FileSize=32MB: at least +" in sentences
 
 
 def test_color_adds_nothing_but_color(gates: Mapping[str, GateRecord]) -> None:
@@ -186,11 +187,11 @@ def test_the_way_to_replay_is_told_when_the_record_was_kept(gates: Mapping[str, 
 
 def test_waivers_are_told_used_or_over(gates: Mapping[str, GateRecord]) -> None:
     text = render_gate(gates["waived"], width=120, color=False)
-    assert "waived: total_time of s3.cp.upload FileSize=32MB: +" in text
+    assert "waived: total_time of s3.cp.upload FileSize=32MB: at least +" in text
     assert "new hash (https://example.com/issues/7, until 2026-11-21)" in text
     assert "warning: waiver for peak_memory of s3.cp.upload FileSize=32MB expired on 2026-01-01" in text
     rows = render_gate(gates["waived"], width=120, color=False, verbose=True)
-    assert re.search(r"  FAIL, waived .*\n    at least .*worse, above 2.0%\n", rows)
+    assert re.search(r"  FAIL .*\n    slower: at least .*worse, above 2.0%; waived\n", rows)
     brief = render_gate(gates["waived"], width=80, color=False, verbose=True)
     assert re.search(r"  FAIL  .*\n    slower: at least .*; waived\n", brief)
 

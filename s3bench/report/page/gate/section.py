@@ -133,7 +133,8 @@ def _forest_row(row: GateRow) -> ForestRow:
         name=f"{words.benchmark(row)}{role}",
         figures=f"{words.change(row, has_word=False)} ({interval})",
         label=(
-            f"{verdict}: {words.subject(row)}{role} {change}, 95 % interval {interval}, {words.medians(row)}, "
+            f"{verdict}: {words.subject(row)}{role} {words.bound(row)}, size {change}, 95 % interval {interval}, "
+            f"{words.medians(row)}, "
             f"limits {words.limits(row)}, detectable from {words.detectable(row)}"
         ),
         word=verdict.value,

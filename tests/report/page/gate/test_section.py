@@ -99,7 +99,9 @@ def test_a_forest_draws_each_row_judged_by_its_size_with_its_zone(
     limits, _ = layers(figure.chart, "rect")
     assert [value["d1_worse"] for value in limits] == [1 + (row.d1 or 0.0) for row in rows]
     for label, row in zip(labels(figure.chart), rows, strict=True):
-        assert label.startswith(f"{row.verdict}: {words.subject(row)} {words.change(row)}, 95 % interval ")
+        assert label.startswith(
+            f"{row.verdict}: {words.subject(row)} {words.bound(row)}, size {words.change(row)}, 95 %"
+        )
         assert words.interval(row) in label
         assert label.endswith(f"limits {words.limits(row)}, detectable from {words.detectable(row)}")
 
@@ -111,8 +113,9 @@ def test_the_tables_have_every_row_and_what_it_could_have_seen(
         told = digest(gates[name])
         shown = [row for table in section.tables for row in table.rows]
         rows = [*told.decided, *told.waived, *told.rest]
-        assert [row[8].text for row in shown] == [words.detectable(row) for row in rows]
-        assert [row[4].text + row[4].more for row in shown] == [words.change(row) for row in rows]
+        assert [row[3].text for row in shown] == [words.bound(row) for row in rows]
+        assert [row[9].text for row in shown] == [words.detectable(row) for row in rows]
+        assert [row[5].text + row[5].more for row in shown] == [words.change(row) for row in rows]
 
 
 def test_pairs_are_drawn_as_measured_in_run_order(

@@ -1,0 +1,194 @@
+"""The size that a gate reports of a change that it shows, and gates whose pairs resemble their neighbours; simulated.
+
+    python benchmarks/gate_size.py [--gates 4000] [--failed 600]
+    python benchmarks/gate_size.py --autocorrelation [--gates 1000]
+
+Size: gates with the default looks and limits on normal noise, one test of eight (Holm's first level), with a true
+worsening of 3 to 10 % and a sigma of a pair of 2 to 10 %. Of the gates that FAIL it prints the mean estimate and how
+often the 95 % interval covers the truth: of the pairs that decided, of those corrected for the selection, and of 12
+fresh pairs. Target: the last two cover at least 94 %, and their mean is within a quarter of the truth.
+
+Autocorrelation: pairs of a first-order autoregressive series with a correlation of 0, 0.2 and 0.4 and a sigma of 5 %.
+It prints how often a change of d0 FAILs (or is SMALL), one of d1 PASSes, and one of 6 and 10 % FAILs: with pairs taken
+as independent, with widened bounds as the gate has them, and with means of blocks of 4 pairs where neighbours are found
+to be alike. The standard error of a share is printed nowhere: it is sqrt(p (1 - p) / gates).
+"""
+
+import argparse
+import datetime as dt
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+from msgspec.structs import replace
+
+from s3bench.gate import sequential_test
+from s3bench.gate.conclusion import conclude
+from s3bench.gate.evidence import ClientCellEvidence, RunPair
+from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.pair_autocorrelation import WidenedSeries, widened
+from s3bench.gate.paired_series import PairedSeries
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import GateRow, Verdict
+from s3bench.gate.size import SIZING_PAIRS
+from s3bench.results.measurement import measure
+
+TESTS = 8
+POLICY = Policy(metrics=("total_time",), false_alarm=0.01 / TESTS)
+TODAY = dt.date(2026, 11, 25)
+_RUN = measure(iteration=0, total_s=1.0)
+
+
+def pairs_of(log_ratios: Sequence[float]) -> tuple[RunPair, ...]:
+    """Pairs with these log-ratios, whose baseline takes a second."""
+    return tuple(
+        RunPair(
+            order="AB",
+            hash_seed=0,
+            started_s=0.0,
+            baseline=_RUN,
+            candidate=replace(_RUN, total_time=math.exp(each)),
+        )
+        for each in log_ratios
+    )
+
+
+def ended(log_ratios: Sequence[float], policy: Policy) -> ClientCellEvidence:
+    """The evidence of a gate that stops when it has decided."""
+    whole = pairs_of(log_ratios)
+    cell = ClientCellEvidence(name="benchmark")
+    for pairs in policy.looks.pairs:
+        cell = replace(cell, pairs=whole[:pairs])
+        if not decide_rows([cell], policy).undecided:
+            break
+    return cell
+
+
+def autoregressive(source: random.Random, mean: float, sigma: float, correlation: float, count: int) -> list[float]:
+    """A first-order autoregressive series; independent values for a correlation of 0."""
+    value, found = source.gauss(), []
+    for _ in range(count):
+        found.append(mean + sigma * value)
+        value = correlation * value + math.sqrt(1 - correlation**2) * source.gauss()
+    return found
+
+
+@dataclass(slots=True)
+class Sizes:
+    """Estimates of a true change, and how many of their intervals cover it."""
+
+    truth: float
+    changes: list[float] = field(default_factory=list)
+    covered: int = 0
+
+    def add(self, row: GateRow) -> None:
+        """Count the estimate of a row."""
+        assert row.change is not None
+        self.changes.append(row.change)
+        low = -1.0 if row.low is None else row.low
+        high = math.inf if row.high is None else row.high
+        self.covered += low <= self.truth <= high
+
+    def __str__(self) -> str:
+        mean = sum(self.changes) / len(self.changes)
+        return f"{mean:+7.1%} {self.covered / len(self.changes):6.1%}"
+
+
+def sizes(gates: int, failed: int) -> None:
+    """Print the sizes of the gates that FAIL or are SMALL."""
+    print("sigma   true  verdict  gates  of all   as decided       corrected     fresh pairs   (mean, covered)")
+    for sigma in (0.02, 0.05, 0.10):
+        for truth in (0.03, 0.05, 0.07, 0.10):
+            source = random.Random(f"{sigma} {truth}")
+            found = {each: (Sizes(truth), Sizes(truth), Sizes(truth)) for each in (Verdict.FAIL, Verdict.SMALL)}
+            run = 0
+            while run < gates and len(found[Verdict.FAIL][0].changes) < failed:
+                run += 1
+                cell = ended([source.gauss(math.log1p(truth), sigma) for _ in range(POLICY.looks.cap)], POLICY)
+                (raw,) = decide_rows([cell], POLICY).rows
+                if raw.verdict not in found:
+                    continue
+                fresh = pairs_of([source.gauss(math.log1p(truth), sigma) for _ in range(SIZING_PAIRS)])
+                (corrected,) = conclude([cell], POLICY, today=TODAY).rows
+                (sized,) = conclude([replace(cell, sizing=fresh)], POLICY, today=TODAY).rows
+                for column, row in zip(found[raw.verdict], (raw, corrected, sized), strict=True):
+                    column.add(row)
+            for verdict, columns in found.items():
+                count = len(columns[0].changes)
+                if count >= 20:
+                    print(
+                        f"{sigma:5.0%} {truth:6.0%}  {verdict:7} {count:6} {count / run:7.1%}  "
+                        f"{'   '.join(map(str, columns))}",
+                        flush=True,
+                    )
+
+
+def independent(series: PairedSeries) -> WidenedSeries:
+    """Pairs taken as independent."""
+    return WidenedSeries(series=series, correlation=0.0, factor=1.0)
+
+
+def blocks(series: PairedSeries, size: int = 4) -> WidenedSeries:
+    """Means of blocks of pairs where the gate finds neighbours alike."""
+    found = widened(series)
+    if not found.correlation:
+        return found
+    values = series.worsenings
+    means = [math.fsum(values[start : start + size]) / size for start in range(0, len(values) - size + 1, size)]
+    whole = PairedSeries(baseline=(1.0,) * len(means), candidate=tuple(map(math.exp, means)), is_paired=True)
+    return WidenedSeries(series=whole, correlation=found.correlation, factor=1.0)
+
+
+def autocorrelation(gates: int) -> None:
+    """Print level and power with pairs that are alike."""
+    methods: dict[str, Callable[[PairedSeries], WidenedSeries]] = {
+        "independent": independent,
+        "widened": widened,
+        "blocks of 4": blocks,
+    }
+    print("correlation  tests  method       d0 FAILs  d1 PASSes  6 % FAILs  10 % FAILs")
+    for correlation in (0.0, 0.2, 0.4):
+        for tests in (1, TESTS):
+            policy = Policy(metrics=("total_time",), false_alarm=0.01 / tests)
+            for name, method in methods.items():
+                with patch.object(sequential_test, "widened", method):
+                    shares = [
+                        _share(correlation, truth, wanted, policy, gates)
+                        for truth, wanted in (
+                            (0.02, {Verdict.FAIL, Verdict.SMALL}),
+                            (0.06, {Verdict.PASS, Verdict.SMALL}),
+                            (0.06, {Verdict.FAIL}),
+                            (0.10, {Verdict.FAIL}),
+                        )
+                    ]
+                columns = "  ".join(f"{share:9.1%}" for share in shares)
+                print(f"{correlation:11}  {tests:5}  {name:11} {columns}", flush=True)
+
+
+def _share(correlation: float, truth: float, wanted: set[Verdict], policy: Policy, gates: int) -> float:
+    source = random.Random(f"{correlation} {truth}")
+    count = 0
+    for _ in range(gates):
+        values = autoregressive(source, math.log1p(truth), 0.05, correlation, policy.looks.cap)
+        (row,) = decide_rows([ended(values, policy)], policy).rows
+        count += row.verdict in wanted
+    return count / gates
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gates", type=int, default=4000)
+    parser.add_argument("--failed", type=int, default=600)
+    parser.add_argument("--autocorrelation", action="store_true")
+    options = parser.parse_args()
+    if options.autocorrelation:
+        autocorrelation(options.gates)
+    else:
+        sizes(options.gates, options.failed)
+
+
+if __name__ == "__main__":
+    main()

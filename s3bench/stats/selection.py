@@ -1,0 +1,85 @@
+"""Corrects an estimate that is reported because it was large, and its interval, for that selection.
+
+Of all estimates that exceed a threshold, the mean is above the truth (the winner's curse), most where power is low. The
+correction takes the distribution of the estimate given that it was selected: a normal one cut off at the threshold
+(Zhong and Prentice, Biostatistics 9, 2008; Ghosh, Zou and Wright, American Journal of Human Genetics 82, 2008). The
+interval is its inversion: the values with which so large an estimate, or so small a one, is not rare among selected
+ones. The estimate is the value for which half of all selected estimates are larger: in simulations its bias is smaller
+than that of the conditional maximum likelihood, which a single estimate near the threshold takes far down.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_CELLS = 400
+_REACH = 9.0  # standard errors of the normal distribution that are integrated
+_VALUES = 400
+_LOWEST, _HIGHEST = -15.0, 4.0  # the values tried, in standard errors from the estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierSelection:
+    """A selection by an earlier estimate, from a part of the same data, with the larger standard error `error`."""
+
+    threshold: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedEstimate:
+    """The corrected estimate with its interval; -inf for an end that is below every value tried."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def selected_estimate(
+    estimate: float,
+    *,
+    error: float,
+    threshold: float = -math.inf,
+    earlier: EarlierSelection | None = None,
+    confidence: float = 0.95,
+) -> SelectedEstimate:
+    """Correct an estimate of standard error `error`, which was selected for being above `threshold`.
+
+    If an `earlier` estimate was selected instead, or as well, the later one is above its threshold only in part.
+    """
+    assert error > 0, "an estimate without error needs no correction"
+    least = min(max(threshold, estimate - _REACH * error), estimate - error / 100)
+    below, above = _middles(least, estimate), _middles(estimate, estimate + _REACH * error)
+    values = estimate + error * np.linspace(_LOWEST, _HIGHEST, _VALUES)
+    both = np.concatenate([below[0], above[0]])
+    logs = -(((both[None] - values[:, None]) / error) ** 2) / 2 + _log_selected(both, error, earlier)
+    mass = np.exp(logs - logs.max(axis=1, keepdims=True))
+    under, over = mass[:, :_CELLS].sum(axis=1) * below[1], mass[:, _CELLS:].sum(axis=1) * above[1]
+    chances = over / (under + over)  # of an estimate at least as large, given its selection; rises with the value
+
+    def value_at(chance: float) -> float:
+        return float(np.interp(chance, chances, values, left=-math.inf))
+
+    tail = (1 - confidence) / 2
+    return SelectedEstimate(estimate=value_at(0.5), low=value_at(tail), high=value_at(1 - tail))
+
+
+def _middles(low: float, high: float) -> tuple[NDArray[np.float64], float]:
+    """The middles of equal cells between two values, and their width."""
+    width = (high - low) / _CELLS
+    middles = low + width * (np.arange(_CELLS, dtype=np.float64) + 0.5)
+    return middles, width
+
+
+def _log_selected(later: NDArray[np.float64], error: float, earlier: EarlierSelection | None) -> NDArray[np.float64]:
+    """The log of the chance that the earlier estimate was selected, given the later one.
+
+    Given the later estimate, the earlier one is normal around it, whatever the true value: the later one is sufficient.
+    """
+    if earlier is None:
+        return np.zeros_like(later)
+    spread = math.sqrt(max(earlier.error**2 - error**2, 1e-12 * error**2))
+    chances = [math.erfc((earlier.threshold - value) / spread / math.sqrt(2)) / 2 for value in later.tolist()]
+    return np.log(np.maximum(chances, np.finfo(np.float64).tiny))

@@ -1,0 +1,130 @@
+"""The size of a change that a gate has shown: from fresh pairs, or corrected for the selection."""
+
+import datetime as dt
+import math
+import random
+
+import pytest
+from msgspec.structs import replace
+
+from s3bench.gate.conclusion import conclude
+from s3bench.gate.evidence import ClientCellEvidence
+from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.size import cells_to_size
+from tests.gate.evidence_maker import paired, ratios, unpaired
+from tests.gate.simulated_gate import ZONES
+
+TIME_ALONE = Policy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]}, false_alarm=0.01 / 8)
+TODAY = dt.date(2026, 11, 25)
+
+
+def row_of(cell: ClientCellEvidence, policy: Policy = TIME_ALONE) -> GateRow:
+    (row,) = conclude([cell], policy, today=TODAY).rows
+    return row
+
+
+def with_fresh(cell: ClientCellEvidence, *times: float) -> ClientCellEvidence:
+    return replace(cell, sizing=paired(times).pairs)
+
+
+def test_the_size_is_that_of_the_fresh_pairs_and_the_verdict_that_of_the_others() -> None:
+    cell = paired(ratios(0.2, 0.02))
+    row = row_of(with_fresh(cell, *ratios(0.1, 0.01, 12)))
+    plain = row_of(cell)
+    assert (row.verdict, row.at_least, row.p, row.pairs) == (plain.verdict, plain.at_least, plain.p, plain.pairs)
+    assert row.fresh_pairs == 12
+    assert row.change == pytest.approx(0.1, abs=0.005)
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < 0.1 < row.high < 0.15
+    assert row.candidate == pytest.approx(1.1, abs=0.01)
+    assert row.reason.endswith("worse, above 2.0%; size from 12 fresh pairs")
+
+
+def test_fresh_pairs_change_nothing_of_a_row_that_passes() -> None:
+    cell = paired(ratios(0.0, 0.01))
+    assert row_of(with_fresh(cell, *ratios(0.3, 0.01, 12))) == row_of(cell)
+
+
+def test_five_fresh_pairs_have_no_interval_and_are_not_used() -> None:
+    cell = paired(ratios(0.2, 0.02))
+    assert row_of(with_fresh(cell, *ratios(0.1, 0.01, 5))).fresh_pairs == 0
+
+
+def test_a_change_far_above_its_limit_is_not_corrected() -> None:
+    cell = paired(ratios(0.3, 0.01))
+    (plain,) = decide_rows([cell], TIME_ALONE).rows
+    row = row_of(cell)
+    assert not row.is_corrected
+    assert (row.change, row.low, row.high) == (plain.change, plain.low, plain.high)
+
+
+def test_a_change_that_was_shown_by_a_little_is_corrected_downwards_and_never_below_its_bound() -> None:
+    cell = paired(ratios(0.085, 0.1))
+    (plain,) = decide_rows([cell], TIME_ALONE).rows
+    row = row_of(cell)
+    assert plain.verdict is row.verdict is Verdict.FAIL
+    assert row.is_corrected
+    assert row.change is not None
+    assert plain.change is not None
+    assert row.at_least is not None
+    assert row.at_least <= row.change < plain.change
+    assert row.reason.endswith("size corrected for its selection")
+
+
+def test_two_documents_are_corrected_too() -> None:
+    source = random.Random(1)
+    sides = [[base * math.exp(source.gauss(0, 0.1)) for _ in range(30)] for base in (1.0, 1.14)]
+    policy = replace(TIME_ALONE, false_alarm=0.05)
+    (plain,) = decide_rows([unpaired(*sides)], policy).rows
+    row = row_of(unpaired(*sides), policy)
+    assert plain.verdict is Verdict.FAIL
+    assert row.is_corrected
+    assert row.change is not None
+    assert plain.change is not None
+    assert row.change < plain.change
+
+
+def test_a_mean_over_all_benchmarks_takes_fresh_pairs_of_all_of_them() -> None:
+    cells = [paired(ratios(0.2, 0.02, turn=turn), name=f"{turn}") for turn in range(2)]
+    sized = [with_fresh(cell, *ratios(0.1, 0.01, 12)) for cell in cells]
+    for given, count in ((sized, 12), ([sized[0], cells[1]], 0)):
+        rows = conclude(given, TIME_ALONE, today=TODAY).rows
+        assert [row.fresh_pairs for row in rows if row.kind is RowKind.CREEP] == [count]
+
+
+def test_only_benchmarks_with_a_change_by_size_are_measured_again() -> None:
+    slow, quiet = paired(ratios(0.2, 0.02), name="slow"), paired(ratios(0.0, 0.005), name="quiet")
+    assert cells_to_size([slow, quiet], TIME_ALONE) == {slow.identity}
+
+
+def sizes_of(truth: float, sigma: float, count: int, *, is_fresh: bool) -> list[GateRow]:
+    """The rows of so many gates that FAIL, a sequence of looks each."""
+    source = random.Random(f"{truth} {sigma}")
+    found: list[GateRow] = []
+    while len(found) < count:
+        whole = paired([math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(40)])
+        cell = whole
+        for pairs in TIME_ALONE.looks.pairs:
+            cell = replace(whole, pairs=whole.pairs[:pairs])
+            if not (decided := decide_rows([cell], TIME_ALONE)).undecided:
+                break
+        if decided.rows[0].verdict is Verdict.FAIL:
+            if is_fresh:
+                cell = with_fresh(cell, *(math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(12)))
+            found.append(row_of(cell))
+    return found
+
+
+@pytest.mark.parametrize("is_fresh", [False, True])
+@pytest.mark.parametrize(("truth", "sigma"), [(0.05, 0.02), (0.05, 0.05), (0.07, 0.10)])
+def test_the_size_of_gates_that_fail_is_right_on_average_and_its_interval_covers_the_truth(
+    truth: float, sigma: float, *, is_fresh: bool
+) -> None:
+    rows = sizes_of(truth, sigma, 60, is_fresh=is_fresh)
+    mean = sum(row.change or 0.0 for row in rows) / len(rows)
+    assert abs(mean - truth) <= truth / 4
+    covered = sum((-1 if row.low is None else row.low) <= truth <= (row.high or math.inf) for row in rows)
+    assert covered >= 51  # of 60; fewer happen once in a thousand times if 95 % cover
