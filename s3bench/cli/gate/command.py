@@ -104,8 +104,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
+    show_default="5",
     metavar="N",
     help="Number of gates for each fault, with --self-test.",
 )
