@@ -30,7 +30,7 @@ def clients_group() -> None:
     """
 
 
-@clients_group.command("list")
+@clients_group.command("list", short_help="List the programs found.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each program.")
 def list_command(*, as_json: bool) -> None:
     """List the programs found: installed by s3bench, on PATH, and in s3bench's own environment.
@@ -50,7 +50,7 @@ def list_command(*, as_json: bool) -> None:
         click.echo(f"not installed: {', '.join(missing)} (s3bench clients install {' '.join(missing)})", err=True)
 
 
-@clients_group.command("install")
+@clients_group.command("install", short_help="Install a version of a client.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...", shell_complete=complete_package)
 def install_command(*, names: tuple[str, ...]) -> None:
     """Install the newest or a given version of a client's package; installed versions stay.

@@ -27,6 +27,10 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
     s3bench validate --schema > s3bench.schema.json
     """
     if schema:
+        if files or as_json:
+            raise BadInput(
+                "--schema checks no file", fix=f"leave out {'--json' if as_json else '--schema, or the file'}"
+            )
         click.echo(json.dumps(json_schema(known_clients()), indent=2))
         return
     if not files:

@@ -84,7 +84,9 @@ def base_of(kind: str, version: str | None, dependency: str, store: ClientStore,
     pins = {str(canonicalize_name(each.name)): each.version for each in _distributions(found.site)}
     if canonicalize_name(dependency) not in pins or dependency == package.index_name:
         others = ", ".join(sorted(pins.keys() - {package.index_name}))
-        raise BadInput(f"--dependency {dependency}: {package.name} {known} has none", fix=f"it has {others}")
+        raise BadInput(
+            f"--dependency {dependency}: {package.name} {known} has none", f"it has {others}", "name one of these"
+        )
     return Base(kind=kind, version=known, site=found.site, pins=pins)
 
 

@@ -27,9 +27,15 @@ def decode_tree(content: bytes, *, source: str) -> dict[str, Any]:
     try:
         tree = decode(content)
     except msgspec.DecodeError as error:
-        raise BadInput(f"{source} is not JSON", str(error)) from error
+        raise BadInput(
+            f"{source} is not JSON", str(error), "pass a results document, or the JSON of another tool"
+        ) from error
     if not isinstance(tree, dict):
-        raise BadInput(f"{source} is not a JSON object", f"its top level is a {type(tree).__name__}")
+        raise BadInput(
+            f"{source} is not a JSON object",
+            f"its top level is a {type(tree).__name__}",
+            "pass a results document, or the JSON of another tool",
+        )
     return tree
 
 

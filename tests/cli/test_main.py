@@ -70,6 +70,7 @@ def test_every_command_has_help_with_an_example(here: Here, command: str) -> Non
         (("run", "--tls", "--stub", "in-process"), "--tls"),
         (("run", "-o", "."), "directory"),
         (("validate",), "no definition file"),
+        (("validate", "--schema", "mine.json"), "--schema checks no file"),
         (("run", "--network", "ec2:c5.large"), "--endpoint emulator"),
         (("run", "--endpoint", "emulator", "--network", "ec2:c5.lrge"), "ec2:c5.large"),
         (("run", "--endpoint", "emulator", "--stub", "in-process"), "--stub in-process"),

@@ -106,8 +106,7 @@ from s3bench.gate.looks import Looks
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
+    show_default="5",
     metavar="N",
     help="Number of gates for each fault, with --self-test.",
 )

@@ -14,6 +14,8 @@ from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.spec.reader import nearest, one_of
 
+_SELF_TEST_ROUNDS = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
@@ -48,7 +50,7 @@ class GateOptions:
     annotations: bool
     replay: Path | None
     self_test: bool
-    rounds: int
+    rounds: int | None
     verbose: bool
     quiet: bool
 
@@ -63,6 +65,11 @@ class GateOptions:
     def is_live(self) -> bool:
         """Whether clients are run, rather than documents or a record read."""
         return self.baseline is not None
+
+    @property
+    def self_test_rounds(self) -> int:
+        """The number of gates for each planted fault."""
+        return _SELF_TEST_ROUNDS if self.rounds is None else self.rounds
 
     @property
     def max_time_s(self) -> float | None:
@@ -142,6 +149,14 @@ class GateOptions:
         if not self.is_live and not self.replay and len(self.files) != 2:  # noqa: PLR2004 (a pair of documents)
             raise BadInput(
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
+            )
+        running = {"--tls": self.tls, "--max-time": self.max_time, "--data-interval": self.data_interval}
+        given = [] if self.is_live else [name for name, value in running.items() if value]
+        given += [] if self.rounds is None else ["--rounds"]
+        if given:
+            needed = "--self-test" if given == ["--rounds"] else "--baseline and --candidate"
+            raise BadInput(
+                f"{given[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(given)} out"
             )
         assert self.policy.metrics is not None
         assert self.max_time_s is None or self.max_time_s > 0

@@ -123,7 +123,7 @@ def _tested(
             gate_runner(bench, definitions, clients, rules, inspector, now=monotonic),
             faults,
             policy,
-            rounds=options.rounds,
+            rounds=options.self_test_rounds,
             seed=seed,
             deadline_s=deadline_s,
             today=datetime.now(UTC).date(),
@@ -163,14 +163,14 @@ def _prepared(
     test = SelfTest(
         **origin,
         **machine_origin(),
-        options={**options.recorded, "rounds": options.rounds},
+        options={**options.recorded, "rounds": options.self_test_rounds},
         policy=policy,
         client=program_identity(found),
         benchmarks=tuple(title(definition) for definition in definitions),
         calibrating_runs=CALIBRATING_RUNS,
         usual_s=usual.total_s,
         usual_bytes=usual.peak_bytes,
-        rounds=options.rounds,
+        rounds=options.self_test_rounds,
         left_out=left_out,
     )
     return test, faults

@@ -51,7 +51,7 @@ def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) ->
     add(files, store=store, as_json=as_json)
 
 
-@history_group.command("list")
+@history_group.command("list", short_help="List the stored documents.")
 @store_option
 @benchmarks_option
 @client_option
@@ -82,7 +82,7 @@ def list_command(
     list_documents(filters, store=store, as_json=as_json)
 
 
-@history_group.command("show")
+@history_group.command("show", short_help="Show one document as a table.")
 @click.argument("identity", metavar="ID")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print {entry, document} as JSON.")
@@ -100,7 +100,7 @@ def show_command(identity: str, *, store: str | None, as_json: bool) -> None:
     show(identity, store=store, as_json=as_json)
 
 
-@history_group.command("export")
+@history_group.command("export", short_help="Write documents as they were added.")
 @click.argument("identities", nargs=-1, metavar="ID...")
 @click.option(
     "-o",
@@ -149,7 +149,7 @@ def prune_command(
     prune(store=store, before=before, keep_last=keep_last, is_sure=is_sure, as_json=as_json)
 
 
-@history_group.command("trend")
+@history_group.command("trend", short_help="Find the releases that changed a metric.")
 @click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="Metric to analyse.")
 @click.option(
     "--by",

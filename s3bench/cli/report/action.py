@@ -74,6 +74,8 @@ def _draw(files: Sequence[Path], options: ReportOptions) -> None:
         page.check_directory(directory, force=options.force)
     inputs = read_inputs(files, benchmarks=options.benchmarks)
     sections = page.sections_of(inputs)
+    if options.directories and not page.has_charts(sections):
+        raise BadInput("there is no chart to draw", "no measurement has figures", "pass a document with measurements")
     if form == HTML:
         _give(page.page_html(inputs, sections), output)
     for extension, directory in options.directories.items():

@@ -66,6 +66,11 @@ def check_directory(directory: Path, *, force: bool) -> None:
         raise BadInput(f"{directory} is not empty", fix="give another directory, or --force to write into this one")
 
 
+def has_charts(sections: Sequence[Section]) -> bool:
+    """Whether any section has a chart."""
+    return any(True for _ in all_figures(sections))
+
+
 def write_charts(sections: Sequence[Section], directory: Path, *, extension: str) -> int:
     """Draw every chart into a file named by its place; return how many there are."""
     draw = {"svg": svg_bytes, "png": png_bytes}[extension]

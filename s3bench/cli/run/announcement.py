@@ -1,6 +1,6 @@
 """What `s3bench run` says at its start, and how long the rest will take once the first runs have been timed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from s3bench.bench.run_time import RunSize, TimedRun, estimate_s
 from s3bench.bench.suite import ReadyCell, SuiteStatus
@@ -74,6 +74,49 @@ class TimeEstimate:
         self._said_s = whole_s
         first = "first run" if len(self._timed) == 1 else f"first {len(self._timed):,} runs"
         return f"about {rough_time(left_s)} left, estimated from the {first}"
+
+
+class ClusterTimeEstimate:
+    """Times the benchmarks of a suite on a cluster; says how long the rest takes, and again if that was far from true.
+
+    `sizes` has the number of runs of each benchmark by the number of its unit, and what one of them transfers. The time
+    of a benchmark is divided evenly among its runs, since nodes report no more. The first statement comes with the
+    first benchmark that has ended.
+    """
+
+    def __init__(self, sizes: Mapping[int, tuple[int, RunSize]], *, now: Callable[[], float]) -> None:
+        self._left = dict(sizes)
+        self._now = now
+        self._began_s = now()
+        self._since_s: dict[int, float] = {}
+        self._timed: list[TimedRun] = []
+        self._said_s = 0.0
+
+    def begun(self, unit: int) -> None:
+        """Take note that a node has begun with a benchmark."""
+        self._since_s[unit] = self._now()
+
+    def ended(self, unit: int, *, nodes: int) -> str | None:
+        """Take note that it has ended, with `nodes` that still take part; a line if there is something new to say."""
+        at_s = self._now()
+        runs, size = self._left.pop(unit)
+        self._timed.append(TimedRun(size=size, seconds=(at_s - self._since_s.pop(unit)) / runs))
+        rests = [self._rest_s(each, at_s) for each in self._left]
+        left_s = max(sum(rests) / max(1, nodes), *rests, 0.0)
+        whole_s = at_s - self._began_s + left_s
+        if left_s < _SHORT_S or (self._said_s and not _is_far(whole_s, self._said_s)):
+            return None
+        self._said_s = whole_s
+        first = "first benchmark" if len(self._timed) == 1 else f"first {len(self._timed):,} benchmarks"
+        return f"about {rough_time(left_s)} left, estimated from the {first}"
+
+    def abandoned(self, unit: int) -> None:
+        """Take note that a benchmark will not end."""
+        self._left.pop(unit, None)
+
+    def _rest_s(self, unit: int, at_s: float) -> float:
+        runs, size = self._left[unit]
+        return max(0.0, runs * estimate_s((size,), self._timed) - (at_s - self._since_s.get(unit, at_s)))
 
 
 def _is_far(one_s: float, other_s: float) -> bool:

@@ -1,15 +1,18 @@
 """`s3bench run --cluster`: shares a suite among the machines of a cluster, and keeps the results as one run."""
 
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import click
 
+from s3bench.bench.run_time import RunSize
 from s3bench.cli.definitions import definition_files
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin
-from s3bench.cli.run.announcement import introduction
+from s3bench.cli.run.announcement import ClusterTimeEstimate, introduction, runs_of_cell
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.stop import StopSignal
@@ -18,7 +21,7 @@ from s3bench.clients.plan import Plan
 from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.suite.document import SuiteDocument
-from s3bench.cluster.suite.driver import SuiteDriver, Task, UnitBegun, closing
+from s3bench.cluster.suite.driver import Event, NodeRemoved, SuiteDriver, Task, UnitBegun, UnitEnded, closing
 from s3bench.cluster.suite.preflight import run_suite_preflight
 from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.errors import ExitCode
@@ -62,9 +65,13 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         _introduce(suite.document, len(preflight.nodes), progress)
         output.said(suite.document.warnings)
         driver = SuiteDriver(node_group, preflight.nodes, task, pause=stop.wait)
+        estimate = _estimate(own, runs_of_cell(plan, audit=options.audit))
         for event in driver.perform(own):
             for line in suite.take(event, is_stopped=driver.is_stopped):
                 progress.say(line)
+            left = _time_left(event, estimate, nodes=len(preflight.nodes) - len(driver.lost))
+            if left is not None and not driver.is_stopped:
+                progress.say(left)
             progress.update(suite.doing, done=suite.done, total=len(own))
             if not isinstance(event, UnitBegun):
                 output.save(suite.document, durable=True)
@@ -74,6 +81,23 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
     document = suite.document.ended(datetime.now(UTC))
     output.finish(document)
     return ExitCode.CLIENT_FAILED if document.has_failures or driver.lost else ExitCode.DONE
+
+
+def _estimate(units: tuple[SuiteUnit, ...], runs: int) -> ClusterTimeEstimate:
+    # A node reports the time of a benchmark on all its clients together, so the client of a run does not matter.
+    sizes = {unit.chunk: (runs * len(unit.cells), replace(RunSize.of(unit.cells[0]), client="")) for unit in units}
+    return ClusterTimeEstimate(sizes, now=time.monotonic)
+
+
+def _time_left(event: Event, estimate: ClusterTimeEstimate, *, nodes: int) -> str | None:
+    match event:
+        case UnitBegun(unit=unit):
+            estimate.begun(unit.chunk)
+        case UnitEnded(unit=unit, failure=None):
+            return estimate.ended(unit.chunk, nodes=nodes)
+        case UnitEnded(unit=unit) | NodeRemoved(unit=SuiteUnit() as unit):
+            estimate.abandoned(unit.chunk)
+    return None
 
 
 def _head(options: RunOptions) -> Document:

@@ -76,8 +76,10 @@ from s3bench.spec.suite import Suite
     metavar="STEP",
     help="Distance between the values of --parameter-scan.  [default: 1 of the unit]",
 )
-@click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
-@click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
+@click.option(
+    "--num-chunks", type=int, default=1, show_default=True, help="Split the benchmarks into this many chunks ..."
+)
+@click.option("--chunk-id", type=int, default=0, show_default=True, help="... and run this one, counted from 0.")
 @click.option(
     "--cluster",
     metavar="auto|ray://HOST:PORT",

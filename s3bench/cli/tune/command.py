@@ -8,7 +8,7 @@ import click
 from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
-from s3bench.cli.tune.options import BUDGET, FILES_MAX, SEEDS
+from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
@@ -74,7 +74,7 @@ _PRICE = click.FloatRange(min=0)
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
-    default=5,
+    default=COMPARED_ROUNDS,
     show_default=True,
     help="Number of runs of each client, with --compare-clients.",
 )

@@ -18,6 +18,7 @@ from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
 
 BUDGET = "10m"
+COMPARED_ROUNDS = 5
 FILES_MAX = 100_000
 SEEDS = 2**31
 _PREDICTED = ("size", "files", "instance")
@@ -138,6 +139,7 @@ class TuneOptions:
         self._check_endpoint()
         if self.machine_price is not None or self.request_prices is not None:
             self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
+        self._need(self.compare_clients or self.rounds == COMPARED_ROUNDS, "--rounds", "--compare-clients")
         if self.compare_clients and self.study is not None:
             raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
 

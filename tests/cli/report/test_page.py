@@ -1,5 +1,6 @@
 """`s3bench report` as a page and as charts in files: what is recognised, what is written, and what is refused."""
 
+import json
 import random
 import shutil
 import subprocess
@@ -183,6 +184,17 @@ def test_what_cannot_be_written_is_refused_first(
     with pytest.raises(S3BenchError, match=said):
         report(*arguments)
     assert sorted(files.rglob("*")) == before
+
+
+def test_a_document_without_figures_has_no_charts_and_nothing_is_written(report: Report, files: Path) -> None:
+    document = json.loads((files / "run.json").read_bytes())
+    for each in document["results"]:
+        each |= {"measurements": [], "status": "failed"}
+    (files / "failed.json").write_text(json.dumps(document))
+    with pytest.raises(S3BenchError, match="there is no chart to draw"):
+        report("failed.json", "--svg", "new", "-o", "page.html")
+    assert not (files / "new").exists()
+    assert not (files / "page.html").exists()
 
 
 def test_what_draws_is_loaded_for_a_page_alone(files: Path) -> None:

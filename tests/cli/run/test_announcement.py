@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.bench.run_time import RunSize
 from s3bench.bench.runner import Settings
 from s3bench.bench.suite import ReadyCell, run_suite
-from s3bench.cli.run.announcement import TimeEstimate, introduction, rough_time, runs_of_cell
+from s3bench.cli.run.announcement import ClusterTimeEstimate, TimeEstimate, introduction, rough_time, runs_of_cell
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.plan import Cell, Plan
 from s3bench.errors import ClientNotFound
@@ -96,3 +97,31 @@ def test_an_estimate_that_was_off_by_some_seconds_is_not_corrected(tmp_path: Pat
     assert said(tmp_path, plan_of(*SMALL[:1], MANY), many_s=34.0) == [
         (2.0, "about 40 s left, estimated from the first 2 runs")
     ]
+
+
+def small_units(count: int) -> dict[int, tuple[int, RunSize]]:
+    return {unit: (10, RunSize(client="", files=0, size_bytes=0)) for unit in range(count)}
+
+
+def test_a_cluster_says_how_long_the_rest_takes_when_a_benchmark_has_ended() -> None:
+    clock = [0.0]
+    estimate = ClusterTimeEstimate(small_units(8), now=lambda: clock[0])
+    estimate.begun(0)
+    estimate.begun(1)
+    clock[0] = 60.0
+    # Unit 1 is about to end; six more of a minute each are shared by two nodes.
+    assert estimate.ended(0, nodes=2) == "about 3 min left, estimated from the first benchmark"
+    assert estimate.ended(1, nodes=2) is None
+
+
+def test_a_cluster_corrects_an_estimate_that_was_far_off_and_counts_the_nodes_that_are_left() -> None:
+    clock = [0.0]
+    estimate = ClusterTimeEstimate(small_units(8), now=lambda: clock[0])
+    estimate.begun(0)
+    estimate.begun(1)
+    clock[0] = 60.0
+    assert estimate.ended(0, nodes=2) is not None
+    estimate.abandoned(1)
+    estimate.begun(2)
+    clock[0] = 120.0
+    assert estimate.ended(2, nodes=1) == "about 5 min left, estimated from the first 2 benchmarks"

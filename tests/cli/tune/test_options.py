@@ -92,6 +92,7 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --predict files=0", "'0' is not a number of files"),
         (f"{PLAIN} --predict instance=c5.larg", "there is no preset"),
         (f"{PLAIN} --compare-clients --study x.jsonl", "--compare-clients keeps no study"),
+        (f"{PLAIN} --rounds 3", "--rounds cannot be used without --compare-clients"),
         ("--resume a --replay b", "cannot be combined"),
         ("upload --resume a", "--resume cannot be combined with the direction"),
         ("--replay a --network ec2:c5.large", "--replay cannot be combined with --network"),
