@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
+import msgspec
+
 from s3bench.gate.adjustment import AdjustmentFacts, adjustment_of
 from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.results.measurement import figure
@@ -25,7 +27,7 @@ class PairedSeries:
     """The figures of both sides in the metric's unit, all positive; of equal length and order if `is_paired`.
 
     `explained` is what covariates explain of each pair's log-ratio; empty if nothing is adjusted. `adjustment` has the
-    facts about it, and the row's figures without it.
+    facts about it.
     """
 
     baseline: tuple[float, ...]
@@ -108,6 +110,16 @@ class PairedSeries:
     def raw(self) -> "PairedSeries":
         """The same without the adjustment."""
         return PairedSeries(baseline=self.baseline, candidate=self.candidate, is_paired=self.is_paired, sign=self.sign)
+
+    def adjustment_facts(self) -> AdjustmentFacts | None:
+        """The facts about the adjustment with the figures as they are without it; `None` if nothing was adjusted."""
+        if self.adjustment is None:
+            return None
+        raw = self.raw()
+        low, high = raw.interval()
+        return msgspec.structs.replace(
+            self.adjustment, sigma_raw=raw.sigma, change_raw=raw.change(), low_raw=low, high_raw=high
+        )
 
     @cached_property
     def sigma(self) -> float | None:

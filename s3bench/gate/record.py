@@ -5,8 +5,8 @@ A replay of the record gives the same conclusion again.
 History of the format (`schema_version`):
 1: the first.
 2: `sizing`, the fresh pairs of a benchmark; `floor_d1` of zones; times adjusted for the machine (`policy.adjusts`,
-   `adjustment` of rows). The floor of d1 was that of d0 before, and the default floor of times 2 ms: records of version 1
-   are concluded with these.
+   `adjustment` of rows). Before, the floor of d1 was that of d0, and the default floor of times 2 ms: records of
+   version 1 are concluded with these.
 """
 
 import datetime as dt

@@ -11,7 +11,6 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from s3bench.gate.adjustment import AdjustmentFacts
 from s3bench.gate.detectable import detectable_unpaired
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone, Limits
@@ -161,7 +160,7 @@ class SequentialTest:
             p=self.p,
             level=self.level,
             sigma=tested.sigma,
-            adjustment=_with_raw_figures(measured),
+            adjustment=measured.adjustment_facts(),
             warnings=(*_warnings(series), *filter(None, (self.tested.warning,))),
         )
         if not series.is_paired:
@@ -188,14 +187,6 @@ class SequentialTest:
         words = f"{known} {worse}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
         following = [pairs for pairs in policy.looks.pairs if self.series.is_paired and pairs > self.pairs]
         return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
-
-
-def _with_raw_figures(series: PairedSeries) -> AdjustmentFacts | None:
-    if series.adjustment is None:
-        return None
-    raw = series.raw()
-    low, high = raw.interval()
-    return replace(series.adjustment, sigma_raw=raw.sigma, change_raw=raw.change(), low_raw=low, high_raw=high)
 
 
 def _relative(log_ratio: float) -> float | None:

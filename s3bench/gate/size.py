@@ -47,7 +47,8 @@ def with_size(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Ga
     if row.kind not in {RowKind.SIZE, RowKind.CREEP} or row.role is not Role.BENCHMARK or row.verdict not in _SHOWN:
         return row
     own = [cell for cell in cells if cell.role is Role.BENCHMARK and row.benchmark in {cell.title, ""}]
-    fresh = _series([replace(cell, pairs=cell.sizing) for cell in own], row) if all(c.sizing for c in own) else None
+    has_fresh = all(cell.sizing for cell in own)
+    fresh = _series([replace(cell, pairs=cell.sizing) for cell in own], row, policy) if has_fresh else None
     if fresh is not None and fresh.count >= _FRESH_PAIRS_MIN:
         return _sized(row, fresh)
     return _corrected(row, own, policy)
@@ -62,6 +63,7 @@ def _sized(row: GateRow, fresh: PairedSeries) -> GateRow:
         change=fresh.change(),
         low=low,
         high=high,
+        adjustment=fresh.adjustment_facts(),
         fresh_pairs=fresh.count,
         reason=f"{row.reason}; size from {fresh.count} fresh pairs",
     )
@@ -114,14 +116,16 @@ def _is_certain(value: float, error: float, threshold: float, earlier: EarlierSe
 def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[tuple[PairedSeries, float]]:
     """The looks that the row took part in, each with its share of the error budget; two documents have one."""
     for number, pairs in enumerate(policy.looks.pairs):
-        series = _series(cells, row, pairs_max=pairs)
+        series = _series(cells, row, policy, pairs_max=pairs)
         yield widened(series).series, policy.looks.share(number) if series.is_paired else 1.0
         if series.count >= row.pairs or not series.is_paired:
             return
 
 
-def _series(cells: Sequence[CellEvidence], row: GateRow, *, pairs_max: int | None = None) -> PairedSeries:
-    each = [series_of(cell, row.metric, pairs_max=pairs_max) for cell in cells]
+def _series(
+    cells: Sequence[CellEvidence], row: GateRow, policy: Policy, *, pairs_max: int | None = None
+) -> PairedSeries:
+    each = [series_of(cell, row.metric, pairs_max=pairs_max, is_adjusted=policy.adjusts) for cell in cells]
     return pooled(each) if row.kind is RowKind.CREEP else each[0]
 
 
