@@ -52,7 +52,7 @@ class TrendChange(msgspec.Struct, frozen=True, kw_only=True):
     releases: tuple[str, ...]
     is_worse: bool | None
     words: str
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = msgspec.field(name="doubts")
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     is_ratio: bool
     is_tested: bool = msgspec.field(name="are_judged")
     changes: tuple[TrendChange, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = msgspec.field(name="doubts")
 
     @property
     def words(self) -> str:
