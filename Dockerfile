@@ -1,5 +1,5 @@
 # s3bench with the AWS CLI, as a user without root. `docker build -t s3bench .`, then `docker run --rm s3bench run -n 3`.
-FROM python:3.13-slim AS build
+FROM python:3.13 AS build
 ENV PREFIX=/opt/s3bench
 COPY . /source
 RUN python -m venv "$PREFIX" && "$PREFIX/bin/python" -m pip install --no-cache-dir --disable-pip-version-check "/source[charts]"
