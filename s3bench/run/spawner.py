@@ -206,7 +206,7 @@ class _Helper:
             self._sample_cost_ns = sampler.cost_ns
         if memory:
             self._look_cost_ns = memory.cost_ns
-            if memory.has_helpers():
+            if memory.has_helpers(client.usage.rss_bytes_max):
                 self._with_helpers.add(request["program"])
         return {
             "pid": pid,
@@ -292,6 +292,7 @@ def _watched(memory: TreeMemory | None) -> dict[str, Any]:
     tree = {
         "bytes_max": memory.peak_bytes,
         "is_upper_bound": memory.is_upper_bound,
+        "ceiling_bytes": memory.ceiling_bytes,
         "unseen_bytes": memory.unseen_bytes(),
         "high_water_max": memory.high_water_max,
         "last_rest_bytes": memory.last_rest_bytes,
