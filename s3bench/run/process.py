@@ -312,10 +312,11 @@ def _peak_warnings(reply: dict[str, Any], source: PeakSource, peak_bytes: int) -
     tree = reply["tree"]
     if source is PeakSource.TREE and (tree is None or tree["is_upper_bound"]):
         yield "the peak of memory is an upper bound: pages that the client's processes share count for each of them"
-    if tree and tree["unseen_bytes"] > peak_bytes * _UNSEEN_MEMORY_SHARE and not is_hidden:
+    ceiling_bytes = max(tree["ceiling_bytes"], peak_bytes + tree["unseen_bytes"]) if tree else 0
+    if ceiling_bytes > peak_bytes * (1 + _UNSEEN_MEMORY_SHARE) and not is_hidden:
         yield (
-            "the peak of memory is a lower bound: processes that ended between two looks at them touched up to "
-            f"{tree['unseen_bytes'] / (1 << 20):.1f} MiB more"
+            "the peak of memory is a lower bound: with processes that ended between two looks at them, it is at most "
+            f"{ceiling_bytes / (1 << 20):.1f} MiB"
         )
 
 

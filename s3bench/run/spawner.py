@@ -238,7 +238,7 @@ class _Helper:
             if observers:
                 observers.close()
             alive, immortal = client.kill_all(self._wake)
-        self._learn(request["program"], observers)
+        self._learn(request["program"], observers, client.usage.rss_bytes_max)
         return {
             **seen,
             "pid": pid,
@@ -276,7 +276,7 @@ class _Helper:
         )
         return _Observers(tree, sampler, memory, self._probe if request["measures_speed"] else None)
 
-    def _learn(self, program: bytes, observers: _Observers) -> None:
+    def _learn(self, program: bytes, observers: _Observers, high_water_bytes: int) -> None:
         """Keep for the next runs what observing cost, and which programs start helper processes."""
         if observers.sampler:
             self._sample_cost_ns = observers.sampler.cost_ns
@@ -284,7 +284,7 @@ class _Helper:
             self._probe_cost_ns = observers.probe.cost_ns
         if observers.memory:
             self._look_cost_ns = observers.memory.cost_ns
-            if observers.memory.has_helpers():
+            if observers.memory.has_helpers(high_water_bytes):
                 self._with_helpers.add(program)
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
@@ -364,6 +364,7 @@ def _watched(memory: TreeMemory | None) -> dict[str, Any]:
     tree = {
         "bytes_max": memory.peak_bytes,
         "is_upper_bound": memory.is_upper_bound,
+        "ceiling_bytes": memory.ceiling_bytes,
         "unseen_bytes": memory.unseen_bytes(),
         "high_water_max": memory.high_water_max,
         "last_rest_bytes": memory.last_rest_bytes,

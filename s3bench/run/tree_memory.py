@@ -47,8 +47,8 @@ _SHARED_FILES_PAUSE_NS = 500_000_000
 Less often where only files can be shared.
 """
 
-_HELPER_BYTES = 1 << 20
-"""A program whose unseen processes touch more than this is watched more closely the next time."""
+_HELPER_SHARE = 0.03
+"""A program whose helper processes add more than this to its peak, or may do so, is watched more closely later on."""
 
 COST_GUESS_NS = 50_000
 """What a look costs, its wake-up included, before it was measured."""
@@ -175,8 +175,10 @@ class TreeMemory:
     the high-water mark of each process tells how far it grew: the largest such growth is added.
 
     A child that has not called exec is taken in when it was found twice: until then it may use its parent's memory
-    (vfork). What a process does after its last look, and one that ends before its first, is not in `peak_bytes`;
-    `unseen_bytes` tells how much that can be.
+    (vfork). What a process does after its last look, and one that ends before its first, is not in `peak_bytes`. How
+    much that can be is seen from the page faults of the children that the client has waited for: a page for each fault
+    that was not seen. `ceiling_bytes` is what was held at most with them at any look, and `unseen_bytes()` what is to
+    be added to the final peak for those since the last look. Children that nobody waited for are left out.
 
     `high_water_max` is the highest mark read, and `last_rest_bytes` what all processes but the largest held at the last
     look, 0 if there was only one: with the marks that the kernel keeps until the end they tell of growth after it.
@@ -195,11 +197,12 @@ class TreeMemory:
         cost_ns: int,
         read: Callable[[int], ProcessMemory | None] = read_memory,
         shares: Callable[[int], PageShares | None] = read_shares,
+        waited: Callable[[int], int] = read_waited_faults,
         now_ns: Callable[[], int] = monotonic_ns,
         used_ns: Callable[[], int] = thread_time_ns,
     ) -> None:
         self._cpu_start_ns = self._cpu_ns = used_ns()
-        self._births, self._read, self._shares = births, read, shares
+        self._births, self._read, self._shares, self._waited = births, read, shares, waited
         self._now_ns, self._used_ns = now_ns, used_ns
         self._pid = pid
         self._is_alone = is_alone
@@ -207,7 +210,9 @@ class TreeMemory:
         self.cost_ns = cost_ns
         self.peak_bytes = 0
         self.is_upper_bound = False
-        self.waited_faults = 0
+        self.ceiling_bytes = 0
+        self._waited_faults = 0
+        self._unseen_faults = 0  # of those, as far as they are in the ceiling
         self._pids = [pid]
         self._seen: set[int] = {pid}  # found by the look before
         self._marks: dict[int, int] = {}  # high-water marks at the look before
@@ -231,7 +236,8 @@ class TreeMemory:
     def look(self) -> None:
         """Look once; afterwards `due_ns` says when to come again."""
         before_ns, shared_before_ns = self._used_ns(), self._shared_cost_ns
-        if len(self._pids) > 1 or self._births.has_grown():
+        may_have_helpers = len(self._pids) > 1 or self._births.has_grown()
+        if may_have_helpers:
             self._pids = self._births.unknown()
         if len(self._pids) > 1:
             self._add_up()
@@ -239,6 +245,8 @@ class TreeMemory:
             self._seen = set(self._pids)
             self._marks = {}
             self.last_rest_bytes = 0
+            if may_have_helpers:
+                self._raise_ceiling(0)
         used_ns = self._used_ns()
         if len(self._pids) > 1:
             cost_ns = used_ns - before_ns - (self._shared_cost_ns - shared_before_ns)
@@ -252,20 +260,16 @@ class TreeMemory:
 
     def note_end(self) -> None:
         """Take down what the client's children did, before the client is reaped."""
-        self.waited_faults = read_waited_faults(self._pid)
+        self._waited_faults = self._waited(self._pid)
 
     def unseen_bytes(self) -> int:
-        """What processes can have touched that ended meanwhile, after they were last looked at: a page for each fault.
+        """What processes can have touched that have ended since the last look."""
+        return max(0, self._count_unseen(set()) - self._unseen_faults) * _PAGE_BYTES
 
-        A process that faulted without growing (it frees memory and takes it again) is expected to go on like that.
-        Children that the client did not wait for are left out.
-        """
-        seen = sum(self._faults.values()) + sum(self._faults_expected.values())
-        return max(0, self.waited_faults - seen) * _PAGE_BYTES
-
-    def has_helpers(self) -> bool:
-        """Whether the client has helper processes that hold, or may hold, memory."""
-        return self.process_count > 1 or self.unseen_bytes() > _HELPER_BYTES
+    def has_helpers(self, high_water_bytes: int) -> bool:
+        """Whether helper processes add to this high-water mark of the largest process, or may do so."""
+        most_bytes = max(self.peak_bytes, self.ceiling_bytes, high_water_bytes + self.unseen_bytes())
+        return most_bytes > high_water_bytes * (1 + _HELPER_SHARE)
 
     def cpu_used_ns(self) -> int:
         """CPU time of this process from the start to the last look."""
@@ -293,18 +297,19 @@ class TreeMemory:
         self._known |= held.keys()
         self._pids = [pid for pid in self._pids if pid in found]
         self.last_rest_bytes = 0
-        if len(held) > 1:
-            self._keep_peak(held)
+        held_bytes = self._keep_peak(held) if len(held) > 1 else 0
         self._marks = {pid: memory.high_water for pid, memory in held.items()}
         self.high_water_max = max(self.high_water_max, *self._marks.values(), 0)
         self._seen = found
+        self._raise_ceiling(held_bytes)
 
-    def _keep_peak(self, held: dict[int, ProcessMemory]) -> None:
+    def _keep_peak(self, held: dict[int, ProcessMemory]) -> int:
+        """Keep what they hold together if it is the most; return it, or at least as much where that is unknown."""
         needs_shares = _can_share(held)
         is_counted = self._is_time_to_count(held, needs_shares=needs_shares) and self._count_shared(held)
         is_current = _identity(held) == self._shared_of
         if needs_shares and not is_current:
-            return  # its faults stay uncounted too, so that `unseen_bytes` tells of it
+            return _sum(held)  # their faults stay uncounted too, so that the ceiling tells of them
         for pid, memory in held.items():
             if pid != self._pid and (is_counted or not memory.is_forked):
                 self._count_faults(pid, memory)
@@ -314,6 +319,30 @@ class TreeMemory:
         if peak_bytes > self.peak_bytes:
             self.peak_bytes = peak_bytes
             self.is_upper_bound = needs_shares and not self._shared_is_known
+        return peak_bytes
+
+    def _raise_ceiling(self, held_bytes: int) -> None:
+        """Add what children can have touched that ended unseen since the look before to what was held by now."""
+        self._waited_faults = self._waited(self._pid)
+        unseen = self._count_unseen(self._seen)
+        if unseen <= self._unseen_faults:
+            return
+        client = self._read(self._pid)
+        if client is None:  # it has ended: `unseen_bytes` tells of them
+            return
+        unseen_bytes = (unseen - self._unseen_faults) * _PAGE_BYTES
+        self.ceiling_bytes = max(self.ceiling_bytes, max(held_bytes, client.high_water) + unseen_bytes)
+        self._unseen_faults = unseen
+
+    def _count_unseen(self, alive: set[int]) -> int:
+        """The faults of ended children that were not seen.
+
+        A process that faulted without growing (it frees memory and takes it again) is expected to go on like that.
+        """
+        seen = sum(
+            faults + self._faults_expected.get(pid, 0) for pid, faults in self._faults.items() if pid not in alive
+        )
+        return self._waited_faults - seen
 
     def _count_faults(self, pid: int, memory: ProcessMemory) -> None:
         has_grown = memory.high_water > self._marks.get(pid, 0)

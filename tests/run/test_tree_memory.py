@@ -18,6 +18,7 @@ from s3bench.run.tree_memory import (
 
 MS = 1_000_000
 MIB = 1 << 20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 CLIENT, CHILD, OTHER = 1, 2, 3
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 
@@ -54,6 +55,7 @@ class FakeSystem(ProcTree):
         self.share_cost_ns = 0
         self.processes = {CLIENT: memory(10)}
         self.shares: dict[int, PageShares | None] = {}
+        self.waited_faults = 0
         self.reads = self.share_reads = self.lists = 0
         self.listed: set[int] = {CLIENT}
 
@@ -88,6 +90,7 @@ class FakeSystem(ProcTree):
             cost_ns=cost_ns,
             read=self.read,
             shares=self.read_shares,
+            waited=lambda _: self.waited_faults,
             now_ns=lambda: self.now,
             used_ns=lambda: self.used,
         )
@@ -221,27 +224,56 @@ class TestBetweenLooks:
 
     def test_faults_of_children_that_were_never_seen_are_told(self, system: FakeSystem) -> None:
         watched = system.watch()
-        watched.waited_faults = 100
-        assert watched.unseen_bytes() == 100 * os.sysconf("SC_PAGE_SIZE")
+        system.waited_faults = 100
+        watched.note_end()
+        assert watched.unseen_bytes() == 100 * PAGE_BYTES
 
     def test_faults_that_were_seen_are_not_told(self, system: FakeSystem) -> None:
         watched = system.watch()
         system.processes |= {CLIENT: memory(10, faults=1000), CHILD: memory(30, faults=90)}
         look(watched, system)
-        watched.waited_faults = 100
-        assert watched.unseen_bytes() == 10 * os.sysconf("SC_PAGE_SIZE")
+        system.waited_faults = 100
+        watched.note_end()
+        assert watched.unseen_bytes() == 10 * PAGE_BYTES
 
     def test_a_child_that_faults_without_growing_is_expected_to_go_on(self, system: FakeSystem) -> None:
         watched = system.watch()
         for faults in (100, 150):
             system.processes[CHILD] = memory(30, faults=faults)
             look(watched, system)
-        watched.waited_faults = 200
+        system.waited_faults = 200
+        watched.note_end()
         assert watched.unseen_bytes() == 0
-        system.processes[CHILD] = memory(31, faults=200)
+
+    def test_a_child_that_grew_may_have_gone_on_growing(self, system: FakeSystem) -> None:
+        watched = system.watch()
+        for faults in (100, 150):
+            system.processes[CHILD] = memory(faults // 5, faults=faults)
+            look(watched, system)
+        system.waited_faults = 200
+        watched.note_end()
+        assert watched.unseen_bytes() == 50 * PAGE_BYTES
+
+    def test_children_that_ended_unseen_raise_the_ceiling_of_their_time_and_not_of_later_ones(
+        self, system: FakeSystem
+    ) -> None:
+        watched = system.watch()
+        system.waited_faults = 4 * MIB // PAGE_BYTES
+        system.listed = set()  # something was born
         look(watched, system)
-        watched.waited_faults = 250
-        assert watched.unseen_bytes() == 50 * os.sysconf("SC_PAGE_SIZE")
+        assert watched.ceiling_bytes == 14 * MIB
+        system.processes[CLIENT] = memory(100)
+        look(watched, system)
+        watched.note_end()
+        assert (watched.ceiling_bytes, watched.unseen_bytes()) == (14 * MIB, 0)
+
+    def test_a_child_that_ended_unseen_raises_the_ceiling_above_what_the_others_hold(self, system: FakeSystem) -> None:
+        watched = system.watch()
+        system.processes[CHILD] = memory(30, faults=500)
+        look(watched, system)
+        system.waited_faults = 2 * MIB // PAGE_BYTES
+        look(watched, system)
+        assert (watched.peak_bytes, watched.ceiling_bytes) == (40 * MIB, 42 * MIB)
 
     def test_what_all_but_the_largest_held_at_the_last_look_is_kept_while_they_live(self, system: FakeSystem) -> None:
         watched = system.watch()
@@ -278,17 +310,20 @@ class TestCost:
         look(watched, system, 3, wake_ns=100_000)
         assert watched.due_ns - system.now == 30 * MS
 
-    def test_a_program_has_helpers_when_one_was_seen_or_an_unseen_one_touched_a_mebibyte(
-        self, system: FakeSystem
-    ) -> None:
+    def test_a_program_has_helpers_when_they_add_to_its_peak_or_may_do_so(self, system: FakeSystem) -> None:
         watched = system.watch()
-        assert not watched.has_helpers()
-        watched.waited_faults = 2 * MIB // os.sysconf("SC_PAGE_SIZE")
-        assert watched.has_helpers()
-        watched.waited_faults = 0
-        system.processes[CHILD] = memory(5)
+        assert not watched.has_helpers(100 * MIB)
+        system.waited_faults = 4 * MIB // PAGE_BYTES
+        watched.note_end()
+        assert watched.has_helpers(100 * MIB)
+        assert not watched.has_helpers(200 * MIB)
+
+    def test_helpers_that_were_gone_before_the_client_grew_do_not_count(self, system: FakeSystem) -> None:
+        watched = system.watch()
+        system.processes[CHILD] = memory(30)
         look(watched, system)
-        assert watched.has_helpers()
+        assert watched.has_helpers(35 * MIB)
+        assert not watched.has_helpers(100 * MIB)
 
     def test_births_are_looked_for_every_ten_milliseconds_where_samples_wake_the_helper_anyway(
         self, system: FakeSystem
@@ -323,9 +358,10 @@ class TestCost:
         peak_bytes = watched.peak_bytes
         system.processes[OTHER] = memory(50, is_forked=True, faults=70)
         look(watched, system, 3)
-        watched.waited_faults = 80
+        system.waited_faults = 80
         assert watched.peak_bytes == peak_bytes
-        assert watched.unseen_bytes() == 70 * os.sysconf("SC_PAGE_SIZE")
+        watched.note_end()
+        assert watched.unseen_bytes() == 70 * PAGE_BYTES
 
 
 FORK = """
