@@ -69,7 +69,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     Made and read as one of the subclasses.
 
-    `planted_s` is the delay planted into the candidate of a positive control, in seconds.
+    `planted_s` is the delay planted into the candidate of a positive control, in seconds. `baseline_counted` and
+    `candidate_counted` are untimed runs of a live gate, which confirm a difference between counts.
     """
 
     name: str
@@ -82,6 +83,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     candidate_inspections: tuple[Inspection, ...] = ()
     failures: tuple[SideFailure, ...] = ()
     planted_s: float = 0.0
+    baseline_counted: tuple[Measurement, ...] = ()
+    candidate_counted: tuple[Measurement, ...] = ()
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -98,6 +101,10 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         if self.pairs:
             return tuple(pair.baseline if side is Side.BASELINE else pair.candidate for pair in self.pairs)
         return self.baseline if side is Side.BASELINE else self.candidate
+
+    def counted(self, side: Side) -> tuple[AnyMeasurement, ...]:
+        """All runs of one side whose counts count: the timed ones, then the untimed ones."""
+        return self.runs(side) + (self.baseline_counted if side is Side.BASELINE else self.candidate_counted)
 
     def inspections(self, side: Side) -> tuple[Inspection, ...]:
         """All inspections of one side, in order."""

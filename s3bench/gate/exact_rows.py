@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.gate.exact_metric import (
     EXACT_BY_NAME,
     CountChange,
@@ -34,16 +34,12 @@ def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
         yield _with_verdict(row, metric, _changes(cell, metric))
 
 
-def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tuple[object, ...]]:
-    """The cells (by identity) with a difference that too few inspections confirm."""
-    return frozenset(
-        cell.identity
-        for cell in cells
-        if cell.role is Role.BENCHMARK
+def unconfirmed(cell: CellEvidence, policy: Policy) -> tuple[ExactMetric, ...]:
+    """The exact metrics of the policy with a difference that too few runs confirm."""
+    return tuple(
+        EXACT_BY_NAME[name]
         for name in policy.exact
-        if EXACT_BY_NAME[name].needs_inspection
-        for change in _changes(cell, EXACT_BY_NAME[name])
-        if change.difference is Difference.UNCONFIRMED
+        if any(change.difference is Difference.UNCONFIRMED for change in _changes(cell, EXACT_BY_NAME[name]))
     )
 
 

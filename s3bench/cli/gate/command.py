@@ -44,7 +44,8 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Let this metric decide; repeat for several. `instructions` counts them.  [default: total_time, peak_memory]",
+    help="Let this metric decide; repeat for several. `instructions` counts them; with `none`, counts alone decide.  "
+    "[default: total_time, peak_memory]",
 )
 @click.option(
     "--exact",
@@ -66,7 +67,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option(
     "--miss", type=_CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
 )
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; undecided metrics are INCONCLUSIVE.")
+@click.option("--max-time", metavar="DURATION", help="Decide within 90s, 30m or 2h: pairs go where they decide most.")
 @click.option(
     "--seed",
     type=int,

@@ -21,6 +21,8 @@ from tests.cli.conftest import Here
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--exact", "request"), "did you mean requests"),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--zone", "total_time=6%,2%"), "--zone"),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), '--max-time is "soon"'),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "none", "--no-exact"), "contradict each other"),
+        (("--metric", "none", "--metric", "cpu_time"), "--metric none and another --metric contradict each other"),
         (("--replay", "missing.json"), "cannot read missing.json"),
         (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
     ],
