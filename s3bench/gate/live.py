@@ -38,6 +38,7 @@ from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.schedule import Identity, by_decisiveness, fitting
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
+from s3bench.stats.exact_counts import CONFIRMING_RUNS
 
 CONTROL_DELAY = 2.0
 """The delay planted into the positive control, in multiples of d1: well above what must not pass."""
@@ -223,9 +224,9 @@ class _LiveGate:
 
     def _confirm(self, cell: "_LiveCell") -> None:
         """Run a benchmark untimed until its counts no longer differ, or are confirmed to."""
-        while cell.can_run and not self._rules.is_over(self._now()):
+        for _ in range(CONFIRMING_RUNS):
             metrics = unconfirmed(cell.evidence, self._rules.policy)
-            if not metrics:
+            if not metrics or not cell.can_run or self._rules.is_over(self._now()):
                 return
             if self._inspector is not None and any(metric.needs_inspection for metric in metrics):
                 cell.inspect(self._inspector, 1)
@@ -459,9 +460,12 @@ class _LiveCell:
 
 
 def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
-    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it."""
-    able = [cell for cell in cells if not cell.failures]
-    if not able:
+    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it.
+
+    Counts alone need none.
+    """
+    able = [cell for cell in cells if cell.can_run]
+    if not able or not rules.policy.metrics:
         return []
     quickest = min(able, key=lambda cell: cell.warm_s)
     zone = rules.policy.indifference_zone(_CONTROL_METRIC)

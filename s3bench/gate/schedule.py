@@ -63,11 +63,13 @@ def fitting(first_look_s: Sequence[float], left_s: float) -> tuple[int, ...]:
 
 
 def longer_gate(tests: Iterable[OpenTest], cells: Sequence[CellEvidence], *, looks: Sequence[int]) -> str:
-    """What more time would settle of the open rows of single benchmarks; empty if there are none."""
+    """What more time would settle of the open rows of single benchmarks; empty if none of them was measured."""
+    measured = {cell.identity for cell in cells if cell.pairs}
     rows = [test for test in tests if not test.is_control and len(test.cells) == 1]
-    if not rows:
+    known = [test for test in rows if measured.issuperset(test.cells)]
+    if not known:
         return ""
-    settled = [test for test in rows if test.pairs_expected <= looks[-1]]
+    settled = [test for test in known if test.pairs_expected <= looks[-1]]
     of_rows = f"{len(rows)} open row{'s' * (len(rows) != 1)}"
     if not settled:
         return f"{looks[-1]} pairs are not expected to settle any of {of_rows}"

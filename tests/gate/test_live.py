@@ -438,13 +438,19 @@ class TestInspections:
         found = cell(gate(ONE, policy=replace_policy(exact=("requests",))))
         assert len(found.candidate_counted) == 1
 
+    def test_what_is_counted_no_more_is_not_run_on_for_ever(self, bench: ScriptedBench, gate: Gate) -> None:
+        bench.script = lambda run: measured_with_requests(2 + is_candidate(run)) if len(bench.runs) <= 6 else measured()
+        found = cell(gate(ONE, policy=replace_policy(exact=("requests",))))
+        assert len(found.candidate_counted) == CONFIRMING_RUNS
+
     def test_a_gate_on_counts_alone_takes_two_pairs(self, bench: ScriptedBench, gate: Gate) -> None:
         counts_alone = Policy(metrics=(), exact=("requests",))
         for more, runs in ((0, 6), (1, 6 + 2 * (CONFIRMING_RUNS - 2))):
             bench.runs.clear()
             bench.script = lambda run, more=more: measured_with_requests(2 + more * is_candidate(run))  # type: ignore[misc]
-            found = cell(gate(ONE, policy=counts_alone))
-            assert (len(found.pairs), len(bench.runs)) == (2, runs)
+            statuses = gate(ONE, policy=counts_alone, has_controls=True)
+            found = cell(statuses)
+            assert (len(found.pairs), len(bench.runs), len(statuses[-1].cells)) == (2, runs, 1)
             verdict = conclude([found], counts_alone, today=dt.date(2026, 11, 24)).verdict
             assert verdict is (Verdict.FAIL if more else Verdict.PASS)
 

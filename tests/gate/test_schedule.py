@@ -82,3 +82,10 @@ def test_a_longer_gate_is_told_in_minutes_with_the_rows_it_would_settle() -> Non
     assert told == "3 more minutes would be expected to settle 1 of 2 open rows"
     assert longer_gate(tests[1:2], cells, looks=LOOKS) == "40 pairs are not expected to settle any of 1 open row"
     assert longer_gate(tests[2:], cells, looks=LOOKS) == ""
+
+
+def test_nothing_is_told_of_what_was_not_measured() -> None:
+    cells = [paired(ratios(0.0, 0.1, 10), name="a"), paired((), name="b")]
+    tests = [OpenTest(cells=(each.identity,), pairs_expected=15) for each in cells]
+    assert longer_gate(tests, cells, looks=LOOKS).endswith("settle 1 of 2 open rows")
+    assert longer_gate(tests[1:], cells, looks=LOOKS) == ""

@@ -7,6 +7,8 @@ from s3bench.gate.evidence import Role
 from s3bench.gate.live import GateStatus
 from s3bench.units import render_duration
 
+_SECONDS_UP_TO = 60
+
 
 class GateProgress:
     """Shows each status of a gate that ends at `deadline_s` on the clock `now`."""
@@ -37,12 +39,12 @@ class GateProgress:
         controls = len(status.cells) - count
         what = f"{count} benchmark{'s' * (count != 1)}"
         what += f" and {controls} control{'s' * (controls != 1)}" if controls else ""
-        takes = f"all pairs of {what} take at most {render_duration(at_most_s)}"
+        takes = f"all pairs of {what} take at most {_whole(at_most_s)}"
         if self._deadline_s is None:
             self._ticker.say(takes)
             return
         left_s = max(self._deadline_s - self._now(), 0.0)
-        self._ticker.say(f"{takes}; --max-time leaves {render_duration(left_s)}")
+        self._ticker.say(f"{takes}; --max-time leaves {_whole(left_s)}")
         if status.late:
             late = f"the first look of {status.late} of {count} benchmarks"
             self._ticker.say(f"{late} does not fit into that time: the longest come last")
@@ -65,4 +67,9 @@ class GateProgress:
             return ""
         if self._deadline_s is not None:
             left_s = max(min(left_s, self._deadline_s - self._now()), 0.0)
-        return f", at most {render_duration(left_s)} left"
+        return f", at most {_whole(left_s)} left"
+
+
+def _whole(seconds: float) -> str:
+    """Whole seconds up to a minute, which is as exact as a forecast is."""
+    return f"{seconds:.0f} s" if seconds <= _SECONDS_UP_TO else render_duration(seconds)

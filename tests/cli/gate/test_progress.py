@@ -48,7 +48,8 @@ def heard(*statuses: GateStatus, deadline_s: float | None = None) -> Heard:
 def test_it_says_at_the_start_how_long_all_pairs_take_at_most_and_once() -> None:
     plan = "all pairs of 2 benchmarks and 1 control take at most 12.5 min"
     assert heard(status(), status(at_most_s=750.0), status(at_most_s=700.0)).lines == [plan]
-    assert heard(status(at_most_s=750.0), deadline_s=60.0).lines == [f"{plan}; --max-time leaves 60.0 s"]
+    assert heard(status(at_most_s=750.0), deadline_s=60.0).lines == [f"{plan}; --max-time leaves 60 s"]
+    assert heard(status(at_most_s=750.0), deadline_s=-1.0).lines == [f"{plan}; --max-time leaves 0 s"]
 
 
 def test_it_says_at_the_start_which_first_looks_do_not_fit() -> None:
@@ -60,12 +61,12 @@ def test_a_look_is_said_once_and_the_time_left_stays_current() -> None:
     look = {"look": 1, "goal": 10, "undecided": 3, "pairs_planned": 30}
     ticker = heard(status(at_most_s=90.0, **look), status(at_most_s=50.0, pairs_done=2, **look))
     assert ticker.lines[1:] == ["look 1: 10 pairs of 3 benchmarks and controls"]
-    assert ticker.doing == "look 1 at 10 pairs, at most 50.0 s left 2/30"
+    assert ticker.doing == "look 1 at 10 pairs, at most 50 s left 2/30"
 
 
 def test_with_a_time_limit_no_more_is_left_than_it_allows() -> None:
     ticker = heard(status(look=1, goal=10, undecided=3, at_most_s=90.0), deadline_s=20.0)
-    assert ticker.doing.startswith("look 1 at 10 pairs, at most 20.0 s left")
+    assert ticker.doing.startswith("look 1 at 10 pairs, at most 20 s left")
 
 
 def test_where_the_rest_of_the_time_goes_is_said_once() -> None:
