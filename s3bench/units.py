@@ -25,6 +25,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _QUANTITY = re.compile(r"\s*((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-z%/]*)\s*", re.ASCII)
 _PART = re.compile(r"([0-9]+)(h|ms|m|s|us)", re.ASCII | re.IGNORECASE)
 _SHOWN_CHARACTERS = 60
+_MINUTES_FROM_S = 100
 
 Number = TypeVar("Number", int, float)
 
@@ -141,6 +142,11 @@ def render_seconds(seconds: float) -> str:
         if abs(seconds) * scale >= 1 or unit == "us":
             break
     return f"{_three_digits(seconds * scale)} {unit}"
+
+
+def render_duration(seconds: float) -> str:
+    """How long something takes: seconds, or minutes from a hundred seconds, e.g. `12.5 min`."""
+    return render_seconds(seconds) if seconds < _MINUTES_FROM_S else f"{seconds / _SECONDS['m']:.1f} min"
 
 
 def _three_digits(value: float) -> str:

@@ -16,6 +16,7 @@ from s3bench.units import (
     parse_rate,
     parse_seconds,
     parse_share,
+    render_duration,
 )
 
 Parser = Callable[[str], float]
@@ -99,3 +100,7 @@ def test_a_duration_of_several_units_is_their_sum(numbers: tuple[int | None, ...
     if parts:
         expected = sum(parse_seconds(f"{number}{unit}") for number, unit in parts)
         assert parse_seconds("".join(f"{number}{unit}" for number, unit in parts)) == pytest.approx(expected)
+
+
+def test_a_long_duration_is_in_minutes() -> None:
+    assert (render_duration(12.5), render_duration(99.0), render_duration(750.0)) == ("12.5 s", "99.0 s", "12.5 min")

@@ -11,6 +11,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.schedule import longer_gate
 from s3bench.gate.size import with_size
 from s3bench.gate.waiver import Waiver
 
@@ -38,13 +39,19 @@ def conclude(
     today: dt.date,
     same_program: bool = False,
     stopped: str = "",
+    is_out_of_time: bool = False,
 ) -> Conclusion:
-    """The conclusion from all evidence. `stopped` is the reason why the gate ended early, empty if it did not."""
-    decided = (with_size(with_detectable(row, policy), cells, policy) for row in decide_rows(cells, policy).rows)
+    """The conclusion from all evidence. `stopped` is the reason why the gate ended early, empty if it did not.
+
+    `is_out_of_time`: the clock alone ended it.
+    """
+    decisions = decide_rows(cells, policy, is_over=is_out_of_time)
+    decided = (with_size(with_detectable(row, policy), cells, policy) for row in decisions.rows)
     rows = tuple(_waived(row, waivers, today) for row in decided)
     verdict, reasons = _decided(rows, cells, same_program=same_program)
     if stopped and verdict is not Verdict.PASS:
-        reasons = (*reasons, stopped)
+        longer = longer_gate(decisions.open_tests, cells, looks=policy.looks.pairs) if is_out_of_time else ""
+        reasons = (*reasons, stopped, *((longer,) if longer else ()))
     return Conclusion(
         verdict=verdict,
         reasons=reasons,

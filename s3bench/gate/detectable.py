@@ -118,15 +118,17 @@ def _gates(looks: Looks, level: float, miss: float) -> NDArray[np.float64]:
 
 
 def _look(looks: Looks, number: int, level: float, miss: float) -> NDArray[np.float64]:
-    pairs, share = looks.pairs[number], looks.share(number)
+    pairs, share, missed = looks.pairs[number], looks.alarm_shares(level)[number], miss * looks.miss_shares[number]
+    alarm = level * share
     if pairs > _EXACT_PAIRS_MAX:
         z = NormalDist().inv_cdf
         error = _RANK_LOSS / math.sqrt(pairs)
         estimate = _draws(looks.cap)[:, :pairs].mean(axis=1)
-        return np.array([estimate - z(1 - level * share) * error, estimate + z(1 - miss * share) * error, estimate])
+        lowest = estimate - z(1 - alarm) * error if share else np.full(_GATES, -math.inf)
+        return np.array([lowest, estimate + z(1 - missed) * error, estimate])
     averages = _walsh_averages(looks.cap, pairs)
     size = averages.shape[1]
-    above, below = critical_count(pairs, level * share), critical_count(pairs, miss * share)
+    above, below = critical_count(pairs, alarm) if share else size + 1, critical_count(pairs, missed)
     unbounded = np.full(_GATES, math.inf)
     return np.array(
         [

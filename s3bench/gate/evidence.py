@@ -70,7 +70,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     Made and read as one of the subclasses.
 
     `planted_s` is the delay planted into the candidate of a positive control, in seconds. `sizing` are fresh pairs that
-    were run after a change was shown: they measure its size and take no part in the verdict.
+    were run after a change was shown: they measure its size and take no part in the verdict. `baseline_counted` and
+    `candidate_counted` are untimed runs of a live gate, which confirm a difference between counts.
     """
 
     name: str
@@ -84,6 +85,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     failures: tuple[SideFailure, ...] = ()
     planted_s: float = 0.0
     sizing: tuple[RunPair, ...] = ()
+    baseline_counted: tuple[Measurement, ...] = ()
+    candidate_counted: tuple[Measurement, ...] = ()
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -100,6 +103,10 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         if self.pairs:
             return tuple(pair.baseline if side is Side.BASELINE else pair.candidate for pair in self.pairs)
         return self.baseline if side is Side.BASELINE else self.candidate
+
+    def counted(self, side: Side) -> tuple[AnyMeasurement, ...]:
+        """All runs of one side whose counts count: the timed ones, then the untimed ones."""
+        return self.runs(side) + (self.baseline_counted if side is Side.BASELINE else self.candidate_counted)
 
     def inspections(self, side: Side) -> tuple[Inspection, ...]:
         """All inspections of one side, in order."""

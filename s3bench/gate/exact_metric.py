@@ -18,6 +18,8 @@ INSTRUCTIONS = "instructions"
 """The only exact metric that is off by default: it takes half a minute per run."""
 
 PAGE_BYTES = 4096
+COUNTED_PAIRS = 2
+"""Pairs after which counts that do not differ are equal for good: further runs only widen the ranges of both sides."""
 INSTRUCTION_TOLERANCE = 0.001
 
 Counts = Mapping[str, int]
@@ -123,7 +125,7 @@ def counts_of(cell: CellEvidence, metric: ExactMetric, side: Side) -> tuple[Coun
         seen = [metric.of_inspection(inspection) for inspection in cell.inspections(side)]
     else:
         assert metric.of_measurement
-        seen = [metric.of_measurement(run) if isinstance(run, Measurement) else None for run in cell.runs(side)]
+        seen = [metric.of_measurement(run) if isinstance(run, Measurement) else None for run in cell.counted(side)]
     return tuple(counts for counts in seen if counts is not None)
 
 

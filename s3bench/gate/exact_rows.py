@@ -10,7 +10,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.gate.exact_metric import (
     EXACT_BY_NAME,
     PAGE_BYTES,
@@ -41,34 +41,33 @@ def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
             yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
             continue
         if metric.counts_pages:
-            row = _with_limits(row, cell, policy, median(_totals(baseline)))
-        tolerance = metric.tolerance if row.d0 is None else row.d0
-        changes = compare_counts(baseline, candidate, tolerance=tolerance, confirming_runs=metric.confirming_runs)
+            d0, d1 = _page_limits(cell, policy, median(_totals(baseline)))
+            row = replace(row, d0=d0, d1=d1)
+        changes = _changes(cell, metric, policy)
         increase = median(_totals(candidate)) - median(_totals(baseline))
         is_below = row.d1 is not None and increase < row.d1 * median(_totals(baseline))
         yield _with_verdict(row, metric, changes, is_below=is_below)
 
 
-def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tuple[object, ...]]:
-    """The cells (by identity) with a difference that too few inspections confirm."""
-    return frozenset(
-        cell.identity
-        for cell in cells
-        if cell.role is Role.BENCHMARK
+def unconfirmed(cell: CellEvidence, policy: Policy) -> tuple[ExactMetric, ...]:
+    """The exact metrics of the policy with a difference that too few runs confirm."""
+    return tuple(
+        EXACT_BY_NAME[name]
         for name in policy.exact
-        if EXACT_BY_NAME[name].needs_inspection
-        for change in _inspected_changes(cell, EXACT_BY_NAME[name])
-        if change.difference is Difference.UNCONFIRMED
+        if any(change.difference is Difference.UNCONFIRMED for change in _changes(cell, EXACT_BY_NAME[name], policy))
     )
 
 
-def _inspected_changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]:
+def _changes(cell: CellEvidence, metric: ExactMetric, policy: Policy) -> tuple[CountChange, ...]:
     baseline, candidate = (counts_of(cell, metric, side) for side in Side)
-    return compare_counts(baseline, candidate, tolerance=metric.tolerance, confirming_runs=metric.confirming_runs)
+    tolerance = metric.tolerance
+    if metric.counts_pages and baseline:
+        tolerance, _ = _page_limits(cell, policy, median(_totals(baseline)))
+    return compare_counts(baseline, candidate, tolerance=tolerance, confirming_runs=metric.confirming_runs)
 
 
-def _with_limits(row: GateRow, cell: CellEvidence, policy: Policy, faults: float) -> GateRow:
-    """The row with the limits of peak memory, as shares of `faults`, the baseline's median.
+def _page_limits(cell: CellEvidence, policy: Policy, faults: float) -> tuple[float, float]:
+    """The limits of peak memory, d0 and d1, as shares of `faults`, the baseline's median.
 
     A page that is mapped around a fault is resident without a fault of its own, so that memory has more pages than
     faults. The limits are those of the memory in pages: what memory may grow by, faults may.
@@ -79,7 +78,7 @@ def _with_limits(row: GateRow, cell: CellEvidence, policy: Policy, faults: float
     pages = max(faults, median(memory) / PAGE_BYTES if memory else 0.0)
     limits = zone.limits(pages * PAGE_BYTES)
     share = pages / max(1.0, faults)
-    return replace(row, d0=math.expm1(limits.d0) * share, d1=math.expm1(limits.d1) * share)
+    return math.expm1(limits.d0) * share, math.expm1(limits.d1) * share
 
 
 def _totals(runs: Sequence[Counts]) -> list[int]:

@@ -3,6 +3,9 @@
 Both sides of a benchmark share one workspace, one endpoint, one size of the stack, and a hash seed per pair.
 Neighbouring runs see the same speed of the machine, and a quad cancels a steady drift between its two pairs. Benchmarks
 are shuffled anew in every round, so that no two of them always run next to each other.
+
+A gate with a time limit gives its controls and then every benchmark the pairs of the first look, and spends the rest of
+the time where pairs decide most, in the order of `s3bench.gate.schedule`.
 """
 
 import math
@@ -27,11 +30,13 @@ from s3bench.gate.evidence import (
     Side,
     SideFailure,
 )
-from s3bench.gate.exact_rows import unconfirmed_cells
+from s3bench.gate.exact_metric import COUNTED_PAIRS
+from s3bench.gate.exact_rows import unconfirmed
 from s3bench.gate.inspection import Inspector
-from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
+from s3bench.gate.schedule import Identity, by_decisiveness, fitting
 from s3bench.gate.size import cells_to_size
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
@@ -41,7 +46,7 @@ CONTROL_DELAY = 2.0
 """The delay planted into the positive control, in multiples of d1: well above what must not pass."""
 
 INSPECTIONS = 2
-"""Runs under observation of each side; where they differ, as many more as confirm it."""
+"""Runs under observation of each side; where they differ, as many more follow at once as confirm it."""
 
 DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 """With a number of seconds behind it, what a client's command line is prefixed with to start so much later."""
@@ -84,7 +89,10 @@ class GateStatus:
 
     The look numbered `look` (from 1; 0 while benchmarks are warmed and inspected) is at `goal` pairs of each benchmark;
     `undecided` of them (controls are counted) take part, which needs `pairs_planned` further pairs together,
-    `pairs_done` of which are there.
+    `pairs_done` of which are there. `at_most_s` is what the pairs of all looks still take if nothing is decided
+    earlier; `None` until all benchmarks are warm. `late` counts the benchmarks whose first look does not fit into the
+    time limit beside those of the others. `alone` names the benchmark that gets all pairs now, because they decide most
+    there.
     """
 
     cells: tuple[ClientCellEvidence, ...]
@@ -93,6 +101,9 @@ class GateStatus:
     undecided: int
     pairs_planned: int
     pairs_done: int
+    at_most_s: float | None = None
+    late: int = 0
+    alone: str = ""
     is_out_of_time: bool = False
 
 
@@ -111,32 +122,9 @@ def run_gate(
     both programs are read from the disk anew, so that the page cache has them alike.
     """
     bench.reload_programs(clients.values())
-    randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
     with ExitStack() as stack:
         cells = [_live_cell(bench, definition, clients, rules, stack) for definition in definitions]
-        warming = _LookProgress(cells=cells, look=0, goal=0, going=())
-        for cell in cells:
-            if rules.is_over(now()):
-                yield warming.status(is_out_of_time=True)
-                return
-            yield warming.status()
-            cell.warm(randomness)
-            if inspector is not None:
-                cell.inspect(inspector, INSPECTIONS)
-        if rules.has_controls:
-            cells += _controls(cells, rules)
-        started_s = now()
-        yield from _look_by_look(cells, rules, randomness, now)
-        if rules.is_over(now()):
-            return
-        if inspector is not None:
-            unconfirmed = unconfirmed_cells([cell.evidence for cell in cells], rules.policy)
-            for cell in cells:
-                if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
-                    cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
-        yield from _size(cells, rules, randomness, now, started_s)
-        looks = rules.policy.looks
-        yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
+        yield from _LiveGate(cells=cells, rules=rules, inspector=inspector, now=now).run()
 
 
 def recorded(
@@ -145,7 +133,10 @@ def recorded(
     """Yield the record as it grows; `out_of_time` is why it was stopped if the gate's time is over."""
     for status in statuses:
         stopped = out_of_time if status.is_out_of_time else ""
-        yield msgspec.structs.replace(record, cells=status.cells, stopped=stopped), status
+        grown = msgspec.structs.replace(
+            record, cells=status.cells, stopped=stopped, is_out_of_time=status.is_out_of_time
+        )
+        yield grown, status
 
 
 def program_identity(client: FoundClient) -> ProgramIdentity:
@@ -166,70 +157,190 @@ def stage_sides(clients: Mapping[Side, FoundClient], root: Path) -> tuple[dict[S
     return {side: each.client for side, each in staged.items()}, tuple(warnings)
 
 
-def _look_by_look(
-    cells: Sequence["_LiveCell"], rules: GateRules, randomness: random.Random, now: Callable[[], float]
-) -> Iterator[GateStatus]:
-    """Run what is undecided up to the next look, until nothing is."""
-    started_s = now()
-    for look, goal in enumerate(rules.policy.looks.pairs, start=1):
-        undecided = decide_rows([cell.evidence for cell in cells], rules.policy).undecided
-        going = [cell for cell in cells if cell.wants(goal) and cell.evidence.identity in undecided]
-        progress = _LookProgress(cells=cells, look=look, goal=goal, going=going)
-        while going:
-            randomness.shuffle(going)
-            for cell in going:
-                if rules.is_over(now()):
-                    yield progress.status(is_out_of_time=True)
-                    return
-                cell.quad(randomness, now() - started_s)
-                yield progress.status()
-            going = [cell for cell in going if cell.wants(goal)]
+class _LiveGate:
+    """The steps of one gate. A status that is out of time is the last one that is asked for."""
 
+    def __init__(
+        self, *, cells: list["_LiveCell"], rules: GateRules, inspector: Inspector | None, now: Callable[[], float]
+    ) -> None:
+        self._cells = cells
+        self._rules = rules
+        self._inspector = inspector
+        self._now = now
+        self._randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
+        self._goals = rules.policy.looks.pairs if rules.policy.metrics else (COUNTED_PAIRS,)
+        self._started_s = 0.0
+        self._late: frozenset[Identity] = frozenset()
+        self._undecided: frozenset[Identity] | None = None
 
-def _size(
-    cells: Sequence["_LiveCell"],
-    rules: GateRules,
-    randomness: random.Random,
-    now: Callable[[], float],
-    started_s: float,
-) -> Iterator[GateStatus]:
-    """Run the fresh pairs that measure the size of what was shown; the end of the time leaves some of them out."""
-    shown = cells_to_size([cell.evidence for cell in cells], rules.policy) if rules.sizing_pairs else frozenset()
-    going = [cell for cell in cells if cell.evidence.identity in shown]
-    looks = rules.policy.looks
-    while going := [cell for cell in going if not cell.failures and len(cell.sizing) < rules.sizing_pairs]:
-        randomness.shuffle(going)
-        for cell in going:
-            if rules.is_over(now()):
+    def run(self) -> Iterator[GateStatus]:
+        """Warm and inspect the benchmarks, then run pairs; the last status is the end."""
+        for status in self._steps():
+            yield status
+            if status.is_out_of_time:
                 return
-            cell.sizing_quad(randomness, now() - started_s)
-            yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
+        yield from self._size()
+        yield self._status(self._end())
+
+    def _end(self) -> "_LookProgress":
+        return _LookProgress(look=len(self._goals), goal=self._goals[-1], going=())
+
+    def _steps(self) -> Iterator[GateStatus]:
+        warming = _LookProgress(look=0, goal=0, going=())
+        for cell in self._cells:
+            yield from self._unless_over(warming)
+            yield self._status(warming)
+            began_s = self._now()
+            cell.warm(self._randomness)
+            cell.pair_s = self._now() - began_s
+        benchmarks = tuple(self._cells)
+        if self._rules.has_controls:
+            self._cells += _controls(self._cells, self._rules)
+        self._undecided = frozenset(cell.evidence.identity for cell in self._cells)
+        self._choose(benchmarks)
+        for cell in benchmarks:
+            if cell.evidence.identity not in self._late:
+                yield from self._unless_over(warming)
+                yield self._status(warming)
+                self._inspect(cell)
+        self._started_s = self._now()
+        if self._rules.deadline_s is None:
+            yield from self._look_by_look(self._cells, self._goals)
+            return
+        yield from self._look_by_look(self._cells[len(benchmarks) :], self._goals[:1])
+        on_time = [cell for cell in benchmarks if cell.evidence.identity not in self._late]
+        yield from self._look_by_look(on_time, self._goals[:1])
+        yield from self._most_decisive_first()
+
+    def _unless_over(self, progress: "_LookProgress") -> Iterator[GateStatus]:
+        if self._rules.is_over(self._now()):
+            yield self._status(progress, is_out_of_time=True)
+
+    def _choose(self, benchmarks: Sequence["_LiveCell"]) -> None:
+        """Put off the benchmarks whose first looks do not fit into the time: the longest."""
+        if self._rules.deadline_s is None:
+            return
+        left_s = self._rules.deadline_s - self._now()
+        left_s -= sum(cell.pair_s * self._goals[0] for cell in self._cells[len(benchmarks) :])
+        runs = self._goals[0] + (0 if self._inspector is None else INSPECTIONS)
+        fit = fitting([cell.pair_s * runs for cell in benchmarks], left_s)
+        self._late = frozenset(cell.evidence.identity for place, cell in enumerate(benchmarks) if place not in fit)
+
+    def _inspect(self, cell: "_LiveCell") -> None:
+        if self._inspector is not None:
+            cell.inspect(self._inspector, INSPECTIONS)
+            self._confirm(cell)
+
+    def _confirm(self, cell: "_LiveCell") -> None:
+        """Run a benchmark untimed until its counts no longer differ, or are confirmed to."""
+        for _ in range(CONFIRMING_RUNS):
+            metrics = unconfirmed(cell.evidence, self._rules.policy)
+            if not metrics or not cell.can_run or self._rules.is_over(self._now()):
+                return
+            if self._inspector is not None and any(metric.needs_inspection for metric in metrics):
+                cell.inspect(self._inspector, 1)
+            else:
+                cell.count(self._randomness)
+
+    def _look_by_look(self, cells: Sequence["_LiveCell"], goals: Sequence[int]) -> Iterator[GateStatus]:
+        """Run what is undecided of `cells` up to the next look, until nothing is, in rounds."""
+        for look, goal in enumerate(goals, start=1):
+            self._undecided = self._decisions().undecided
+            going = [cell for cell in cells if cell.wants(goal) and cell.evidence.identity in self._undecided]
+            progress = _LookProgress(look=look, goal=goal, going=going)
+            while going:
+                self._randomness.shuffle(going)
+                for cell in going:
+                    yield from self._quad(cell, progress)
+                going = [cell for cell in going if cell.wants(goal)]
+
+    def _decisions(self) -> RowDecisions:
+        return decide_rows([cell.evidence for cell in self._cells], self._rules.policy)
+
+    def _most_decisive_first(self) -> Iterator[GateStatus]:
+        """Run one benchmark at a time up to its next look: that whose pairs decide most, until nothing is undecided."""
+        while True:
+            decisions = self._decisions()
+            self._undecided = decisions.undecided
+            by_identity = {cell.evidence.identity: cell for cell in self._cells}
+            pairs = {identity: len(cell.pairs) for identity, cell in by_identity.items()}
+            pair_s = {identity: cell.pair_s for identity, cell in by_identity.items()}
+            order = by_decisiveness(decisions.open_tests, pairs, pair_s, looks=self._goals)
+            # A benchmark with counts alone has no test that needs pairs, and no place in that order.
+            counting = [each for each in by_identity if each in decisions.undecided and each not in order]
+            going = [by_identity[each] for each in (*order, *counting)]
+            going = [cell for cell in going if cell.wants(self._goals[-1])]
+            if not going:
+                return
+            cell = going[0]
+            look, goal = next(each for each in enumerate(self._goals, start=1) if each[1] > len(cell.pairs))
+            if not cell.pairs and not cell.inspections[Side.BASELINE] and cell.role is Role.BENCHMARK:
+                self._inspect(cell)
+            progress = _LookProgress(look=look, goal=goal, going=(cell,), waiting=going[1:])
+            while cell.wants(goal):
+                yield from self._quad(cell, progress)
+
+    def _quad(self, cell: "_LiveCell", progress: "_LookProgress") -> Iterator[GateStatus]:
+        yield from self._unless_over(progress)
+        began_s = self._now()
+        cell.quad(self._randomness, began_s - self._started_s)
+        cell.pair_s = (self._now() - began_s) / 2
+        if len(cell.pairs) == COUNTED_PAIRS and cell.role is Role.BENCHMARK:
+            self._confirm(cell)
+        yield self._status(progress)
+
+    def _size(self) -> Iterator[GateStatus]:
+        """Run the fresh pairs that measure the size of what was shown; the end of the time leaves some of them out."""
+        wanted = self._rules.sizing_pairs
+        evidence = [cell.evidence for cell in self._cells]
+        shown = cells_to_size(evidence, self._rules.policy) if wanted else frozenset()
+        going = [cell for cell in self._cells if cell.evidence.identity in shown]
+        while going := [cell for cell in going if cell.can_run and len(cell.sizing) < wanted]:
+            self._randomness.shuffle(going)
+            for cell in going:
+                if self._rules.is_over(self._now()):
+                    return
+                cell.sizing_quad(self._randomness, self._now() - self._started_s)
+                yield self._status(self._end())
+
+    def _status(self, progress: "_LookProgress", *, is_out_of_time: bool = False) -> GateStatus:
+        """The status now."""
+        cells = {cell.evidence.identity: cell for cell in self._cells if cell.wants(self._goals[-1])}
+        left_s = [
+            cell.pair_s * (self._goals[-1] - len(cell.pairs))
+            for each, cell in cells.items()
+            if each in (self._undecided or ())
+        ]
+        return GateStatus(
+            cells=tuple(cell.evidence for cell in self._cells),
+            look=progress.look,
+            goal=progress.goal,
+            undecided=len(progress.going) + len(progress.waiting),
+            pairs_planned=len(progress.going) * progress.goal - progress.before,
+            pairs_done=progress.pairs - progress.before,
+            at_most_s=None if self._undecided is None else sum(left_s),
+            late=len(self._late),
+            alone=progress.going[0].evidence.title if progress.waiting else "",
+            is_out_of_time=is_out_of_time,
+        )
 
 
 class _LookProgress:
-    """Counts the pairs of one look."""
+    """Counts the pairs of those that take part in one look; `waiting` are undecided and get theirs later."""
 
-    def __init__(self, *, cells: Sequence["_LiveCell"], look: int, goal: int, going: Sequence["_LiveCell"]) -> None:
-        self._cells = cells
-        self._look = look
-        self._goal = goal
-        self._going = tuple(going)
-        self._before = self._pairs()
+    def __init__(
+        self, *, look: int, goal: int, going: Sequence["_LiveCell"], waiting: Sequence["_LiveCell"] = ()
+    ) -> None:
+        self.look = look
+        self.goal = goal
+        self.going = tuple(going)
+        self.waiting = tuple(waiting)
+        self.before = self.pairs
 
-    def _pairs(self) -> int:
-        return sum(len(cell.pairs) for cell in self._going)
-
-    def status(self, *, is_out_of_time: bool = False) -> GateStatus:
-        """The status now."""
-        return GateStatus(
-            cells=tuple(cell.evidence for cell in self._cells),
-            look=self._look,
-            goal=self._goal,
-            undecided=len(self._going),
-            pairs_planned=len(self._going) * self._goal - self._before,
-            pairs_done=self._pairs() - self._before,
-            is_out_of_time=is_out_of_time,
-        )
+    @property
+    def pairs(self) -> int:
+        """All pairs of those that take part."""
+        return sum(len(cell.pairs) for cell in self.going)
 
 
 def _live_cell(
@@ -268,8 +379,10 @@ class _LiveCell:
     pairs: list[RunPair] = field(default_factory=list)
     sizing: list[RunPair] = field(default_factory=list)
     inspections: dict[Side, list[Inspection]] = field(default_factory=lambda: {side: [] for side in Side})
+    counted: dict[Side, list[Measurement]] = field(default_factory=lambda: {side: [] for side in Side})
     failures: list[SideFailure] = field(default_factory=list)
     warm_s: float = 0.0
+    pair_s: float = 0.0
 
     @property
     def evidence(self) -> ClientCellEvidence:
@@ -284,11 +397,18 @@ class _LiveCell:
             failures=tuple(self.failures),
             planted_s=self.planted_s,
             sizing=tuple(self.sizing),
+            baseline_counted=tuple(self.counted[Side.BASELINE]),
+            candidate_counted=tuple(self.counted[Side.CANDIDATE]),
         )
+
+    @property
+    def can_run(self) -> bool:
+        """Whether it has not failed."""
+        return not self.failures
 
     def wants(self, goal: int) -> bool:
         """Whether it can be run on, to have `goal` pairs."""
-        return not self.failures and len(self.pairs) < goal
+        return self.can_run and len(self.pairs) < goal
 
     def warm(self, randomness: random.Random) -> None:
         """Run each side once, unmeasured: page cache and byte-code are then warm, on both sides alike."""
@@ -338,6 +458,15 @@ class _LiveCell:
                     return
                 self.inspections[side].append(seen)
 
+    def count(self, randomness: random.Random) -> None:
+        """Run each side once more, untimed, for its counts alone."""
+        hash_seed = randomness.choice(_HASH_SEEDS)
+        for side in Side:
+            run = self._once(side, len(self.counted[side]), hash_seed)
+            if run is None:
+                return
+            self.counted[side].append(run)
+
     def control(self, role: Role, delay_s: float = 0.0) -> "_LiveCell":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
         baseline = self.conditions[Side.BASELINE]
@@ -347,6 +476,7 @@ class _LiveCell:
             runners=dict.fromkeys(Side, self.runners[Side.BASELINE]),
             conditions={Side.BASELINE: baseline, Side.CANDIDATE: delayed},
             settings=self.settings,
+            pair_s=self.pair_s + delay_s,
             role=role,
             planted_s=delay_s,
         )
@@ -362,9 +492,12 @@ class _LiveCell:
 
 
 def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
-    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it."""
-    able = [cell for cell in cells if not cell.failures]
-    if not able:
+    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it.
+
+    Counts alone need none.
+    """
+    able = [cell for cell in cells if cell.can_run]
+    if not able or not rules.policy.metrics:
         return []
     quickest = min(able, key=lambda cell: cell.warm_s)
     zone = rules.policy.indifference_zone(_CONTROL_METRIC)

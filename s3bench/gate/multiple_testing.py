@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from s3bench.gate.evidence import CellEvidence, Role
-from s3bench.gate.exact_metric import EXACT_BY_NAME
+from s3bench.gate.exact_metric import COUNTED_PAIRS, EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.informational_rows import informational_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind
+from s3bench.gate.schedule import OpenTest
 from s3bench.gate.sequential_test import SequentialTest
 
 _CONTROL_METRIC = "total_time"
@@ -25,34 +26,39 @@ _CONTROL_METRIC = "total_time"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowDecisions:
-    """All rows, and the cells (by identity) that need further pairs for a verdict or a control."""
+    """All rows, and the cells (by identity) that need further pairs for a verdict or a control.
+
+    `open_tests` are the tests that need them.
+    """
 
     rows: tuple[GateRow, ...]
     undecided: frozenset[tuple[object, ...]]
+    open_tests: tuple[OpenTest, ...] = ()
 
 
-def decide_rows(cells: Sequence[CellEvidence], policy: Policy) -> RowDecisions:
-    """Decide the rows of every gating, informational and exact metric of `cells`."""
-    tests = [test for family in _families(cells, policy) for test in _test_family(family, policy)]
+def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool = False) -> RowDecisions:
+    """Decide the rows of every gating, informational and exact metric of `cells`.
+
+    `is_over`: the time of the gate ended it, so that what is open has a last look at all of its pairs.
+    """
+    tests = [test for family in _families(cells, policy) for test in _test_family(family, policy, is_over=is_over)]
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
     rows = [test.row(policy) for test in tests if not test.is_mirrored or test.is_above]
     exact = [row for cell in benchmarks for row in exact_rows(cell, policy)]
-    undecided = frozenset(
-        cell.identity
-        for test in tests
-        for cell in test.cells
-        if test.needs_pairs and len(cell.pairs) < policy.looks.cap
-    )
+    needing = [test for test in tests if test.needs_pairs]
+    cap = policy.looks.cap
+    undecided = frozenset(cell.identity for test in needing for cell in test.cells if len(cell.pairs) < cap)
     return RowDecisions(
         rows=(*rows, *exact, *informational_rows(benchmarks, policy)),
         undecided=undecided | frozenset(_with_too_few_pairs_to_count(benchmarks, policy)),
+        open_tests=tuple(test.open_test(policy) for test in needing if test.pairs < cap),
     )
 
 
 def _with_too_few_pairs_to_count(benchmarks: Iterable[CellEvidence], policy: Policy) -> Iterator[tuple[object, ...]]:
-    """The benchmarks with fewer pairs than the first look, if an exact metric is counted in pairs."""
+    """The benchmarks with fewer pairs than a count needs, if an exact metric is counted in pairs."""
     if any(EXACT_BY_NAME[name].of_measurement for name in policy.exact):
-        yield from (cell.identity for cell in benchmarks if len(cell.pairs) < policy.looks.pairs[0])
+        yield from (cell.identity for cell in benchmarks if len(cell.pairs) < COUNTED_PAIRS)
 
 
 def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[SequentialTest]]:
@@ -97,19 +103,23 @@ def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[Sequential
         )
 
 
-def _test_family(tests: list[SequentialTest], policy: Policy) -> list[SequentialTest]:
-    for number, pairs in enumerate(policy.looks.pairs):
+def _test_family(tests: list[SequentialTest], policy: Policy, *, is_over: bool) -> list[SequentialTest]:
+    looks = policy.looks
+    alarms = looks.alarm_shares(policy.false_alarm / max(len(tests), 1))
+    for pairs, alarm, miss in zip(looks.pairs, alarms, looks.miss_shares, strict=True):
         for test in tests:
             if test.pairs >= pairs and not test.is_settled:
                 test.take(pairs)
-                test.look(share=policy.looks.share(number), miss=policy.miss)
+                test.look(share=alarm, miss=policy.miss * miss)
         _reject(tests, policy.false_alarm)
-    enough = policy.looks.pairs[0]
+    enough = looks.pairs[0]
     for test in tests:
         if test.pairs < enough:  # no look took place; unpaired runs have a single look with the whole budget
             test.take()
             if not test.series.is_paired and test.series.count >= enough:
                 test.look(share=1.0, miss=policy.miss)
+        elif is_over:
+            test.last_look(policy, alarms)
     _reject(tests, policy.false_alarm)
     return tests
 

@@ -12,7 +12,7 @@ from s3bench.gate.indifference_zone import (
     default_indifference_zone,
     former_indifference_zone,
 )
-from s3bench.gate.looks import Looks
+from s3bench.gate.looks import Looks, Spending
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME
 
 GATING_METRICS = ("total_time", "peak_memory")
@@ -39,7 +39,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     metrics: tuple[str, ...] = GATING_METRICS
     exact: tuple[str, ...] = ()
     zones: dict[str, IndifferenceZone] = {}
-    looks: Looks = Looks()
+    looks: Looks = Looks(spending=Spending.BY_USE)
     false_alarm: _Chance = 0.01
     miss: _Chance = 0.05
     adjusts: bool = True

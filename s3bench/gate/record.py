@@ -42,7 +42,8 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One gate. Times are UTC in ISO 8601; `today` is the day on which waivers were checked.
 
     `is_paired`: pairs were measured live; otherwise two documents were compared. `stopped` is the reason of an early
-    end. `machine` and `options` are as in a results document. `conclusion` is null until the end.
+    end; `is_out_of_time`: it was the clock, so that open tests have a last look at all of their pairs. `machine` and
+    `options` are as in a results document. `conclusion` is null until the end.
     """
 
     gate_version: int = RECORD_VERSION
@@ -61,6 +62,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     waivers: tuple[Waiver, ...] = ()
     warnings: tuple[str, ...] = ()
     stopped: str = ""
+    is_out_of_time: bool = False
     cells: tuple[CellEvidence, ...] = ()
     conclusion: Conclusion | None = None
 
@@ -73,6 +75,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             today=self.today,
             same_program=self.same_program,
             stopped=self.stopped,
+            is_out_of_time=self.is_out_of_time,
         )
         return msgspec.structs.replace(self, conclusion=conclusion)
 

@@ -7,7 +7,7 @@ budget, so the narrowest are used. `s3bench.gate.multiple_testing` assigns the l
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import NormalDist, median
 
 from msgspec.structs import replace
 
@@ -18,9 +18,12 @@ from s3bench.gate.pair_autocorrelation import WidenedSeries, widened
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.schedule import OpenTest
 from s3bench.stats.diagnostics import drift, outliers, two_modes
 
 _WARNINGS_FROM = 10
+_SIGNED_RANK_LOSS = math.pi / 3
+"""Pairs of the signed-rank test for one of the t test on normal noise (Hollander & Wolfe, section 3.11)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,8 +32,7 @@ class SequentialTest:
 
     A mirrored test exchanges baseline and candidate to detect an improvement. `p` is the least p-value of "the
     worsening is d0 or less" so far, each divided by its look's share, and `level` the level from Holm's procedure.
-    `series` has the pairs taken so far, `tested` the same as they are tested, and `share` is the share of the last look
-    in the error budget.
+    `series` has the pairs taken so far, and `tested` the same as they are tested.
     """
 
     cells: Sequence[CellEvidence]
@@ -43,10 +45,10 @@ class SequentialTest:
     tested: WidenedSeries = field(init=False)
     limits: Limits | None = None
     level: float = math.nan
-    share: float = 1.0
     p: float = 1.0
     at_most: float = math.inf
     looks: list[tuple[PairedSeries, float]] = field(default_factory=list)
+    had_last_look: bool = False
 
     @property
     def is_above(self) -> bool:
@@ -96,8 +98,7 @@ class SequentialTest:
         """
         if self.kind is RowKind.SIZE and not self.is_mirrored:
             return not self.is_settled
-        shows = self.limits is not None and self.series.count > 0 and self.series.estimate() > self.limits.d0
-        return shows and not self.is_below and not self.is_settled
+        return self._is_suspect and not self.is_below and not self.is_settled
 
     @property
     def role(self) -> Role:
@@ -119,14 +120,55 @@ class SequentialTest:
             self.limits = self.zone.limits(median(self.series.baseline))
 
     def look(self, *, share: float, miss: float) -> None:
-        """Test the pairs taken with this share of the error budget; `miss` is the level of `at_most`."""
-        self.share = share
+        """Test the pairs taken with this share of the false alarms; `miss` is the level of `at_most` at this look."""
         if self.limits is None:
             return
         tested = self.tested.series
-        self.looks.append((tested, share))
-        self.p = min(self.p, tested.p_above(self.limits.d0) / share)
-        self.at_most = min(self.at_most, tested.upper_bound(miss * share))
+        if share > 0:
+            self.looks.append((tested, share))
+            self.p = min(self.p, tested.p_above(self.limits.d0) / share)
+        self.at_most = min(self.at_most, tested.upper_bound(miss))
+
+    def last_look(self, policy: Policy, alarms: tuple[float, ...]) -> None:
+        """Test all pairs that are there with what the looks so far left of the error budget, since the time is over.
+
+        `alarms` are the looks' shares of the false alarms. Without further pairs there is nothing to test.
+        """
+        taken = max((count for count in policy.looks.pairs if count <= self.pairs), default=0)
+        if taken and self.pairs > taken and not self.is_settled:
+            self.take()
+            looks = policy.looks
+            miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
+            self.look(share=looks.left(alarms, self.pairs), miss=miss)
+            self.had_last_look = True
+
+    def open_test(self, policy: Policy) -> OpenTest:
+        """What the schedule has to know of it."""
+        return OpenTest(
+            cells=tuple(cell.identity for cell in self.cells),
+            is_control=self.role is not Role.BENCHMARK,
+            is_suspect=self._is_suspect,
+            pairs_expected=self._pairs_expected(policy),
+        )
+
+    @property
+    def _is_suspect(self) -> bool:
+        return self.limits is not None and self.series.count > 0 and self.series.estimate() > self.limits.d0
+
+    def _pairs_expected(self, policy: Policy) -> float:
+        """The pairs at which it is expected to be decided, if the estimate and the noise stay as they are.
+
+        The nearer of the bounds it still needs: above d0, or below d1.
+        """
+        looks, sigma = policy.looks, self.tested.series.sigma
+        if not looks.pairs[0] <= self.pairs < looks.cap or self.limits is None or sigma is None:
+            return float(looks.pairs[0])
+        estimate = self.series.estimate()
+        alarm = self.level * looks.left(looks.alarm_shares(self.level), self.pairs)
+        miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
+        above = math.inf if self.is_above else _pairs_for(estimate - self.limits.d0, sigma, alarm)
+        below = math.inf if self.is_below else _pairs_for(self.limits.d1 - estimate, sigma, miss)
+        return min(above, below)
 
     def row(self, policy: Policy) -> GateRow:
         """The test as a row of the gate."""
@@ -185,8 +227,16 @@ class SequentialTest:
                 return f"{at_most} {worse}, below {row.d1:.1%}"
         known = " and ".join(part for part in (at_least, at_most) if part) or "undetermined, better or"
         words = f"{known} {worse}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
-        following = [pairs for pairs in policy.looks.pairs if self.series.is_paired and pairs > self.pairs]
+        can_follow = self.series.is_paired and not self.had_last_look
+        following = [pairs for pairs in policy.looks.pairs if can_follow and pairs > self.pairs]
         return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
+
+
+def _pairs_for(gap: float, sigma: float, level: float) -> float:
+    """The pairs with which a mean that is `gap` away from a limit is expected to be shown to be on its side."""
+    if gap <= 0:
+        return math.inf
+    return _SIGNED_RANK_LOSS * (NormalDist().inv_cdf(1 - level) * sigma / gap) ** 2
 
 
 def _relative(log_ratio: float) -> float | None:

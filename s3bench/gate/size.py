@@ -76,14 +76,14 @@ def _corrected(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> G
     assert row.d0 is not None
     assert row.d1 is not None
     d0, d1 = math.log1p(row.d0), math.log1p(row.d1)
-    series, share = looks[-1]
+    series, _, miss = looks[-1]
     estimate, error = series.estimate(), _error(series)
-    first, first_share = next((look for look in looks if look[0].p_above(d0) <= row.level * look[1]), looks[-1])
-    needed = d0 + first.estimate() - first.lower_bound(row.level * first_share)
+    first, alarm, _ = next((look for look in looks if look[0].p_above(d0) <= row.level * look[1]), looks[-1])
+    needed = d0 + first.estimate() - first.lower_bound(row.level * alarm) if alarm else -math.inf
     threshold = -math.inf
     if row.verdict is Verdict.FAIL:  # not SMALL: neither the estimate nor the upper bound was below d1
         stopped_early = series.is_paired and not row.is_capped and estimate >= d1
-        threshold = d1 if stopped_early else d1 + estimate - series.upper_bound(policy.miss * share)
+        threshold = d1 if stopped_early else d1 + estimate - series.upper_bound(policy.miss * miss)
     earlier = None
     if first is series:
         threshold = max(threshold, needed)
@@ -113,11 +113,13 @@ def _is_certain(value: float, error: float, threshold: float, earlier: EarlierSe
     return all(NormalDist().cdf((value - each) / spread) >= _CERTAIN for each, spread in thresholds)
 
 
-def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[tuple[PairedSeries, float]]:
-    """The looks that the row took part in, each with its share of the error budget; two documents have one."""
-    for number, pairs in enumerate(policy.looks.pairs):
+def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[tuple[PairedSeries, float, float]]:
+    """The looks that the row took part in, each with its shares of false alarms and misses; two documents have one."""
+    assert row.level is not None
+    alarms = policy.looks.alarm_shares(row.level)
+    for pairs, alarm, miss in zip(policy.looks.pairs, alarms, policy.looks.miss_shares, strict=True):
         series = _series(cells, row, policy, pairs_max=pairs)
-        yield widened(series).series, policy.looks.share(number) if series.is_paired else 1.0
+        yield widened(series).series, *((alarm, miss) if series.is_paired else (1.0, 1.0))
         if series.count >= row.pairs or not series.is_paired:
             return
 

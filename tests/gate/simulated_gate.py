@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from s3bench.gate.evidence import ClientCellEvidence, RunPair
 from s3bench.gate.indifference_zone import IndifferenceZone
-from s3bench.gate.looks import Looks
+from s3bench.gate.looks import Looks, Spending
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -42,7 +42,7 @@ class SizePolicy(Policy, frozen=True, kw_only=True):
 
 def policy(*, false_alarm: float = 0.05, looks: Looks | None = None) -> SizePolicy:
     """The default rules with zones of no floor, and more false alarms so that few gates show some."""
-    return SizePolicy(zones=ZONES, false_alarm=false_alarm, looks=looks or Looks())
+    return SizePolicy(zones=ZONES, false_alarm=false_alarm, looks=looks or Looks(spending=Spending.BY_USE))
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

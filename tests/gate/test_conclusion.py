@@ -138,6 +138,13 @@ def test_a_stop_before_the_end_is_reported_beside_what_was_left_open() -> None:
     assert conclusion.reasons[-1] == "--max-time 60 has passed"
 
 
+def test_a_gate_that_the_clock_ended_says_what_a_longer_one_would_settle() -> None:
+    open_one = paired(ratios(0.0, 0.1, 12))
+    for is_out_of_time, last in ((True, "1 more minute would be expected to settle 1 of 1 open row"), (False, "over")):
+        conclusion = conclude([open_one], TIME_ALONE, today=TODAY, stopped="over", is_out_of_time=is_out_of_time)
+        assert conclusion.reasons[-1] == last
+
+
 def test_a_stop_when_all_was_decided_takes_no_pass_away() -> None:
     assert concluded(QUIET, *CONTROLS, stopped="time has passed").verdict is Verdict.PASS
 

@@ -12,7 +12,9 @@ import pytest
 
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.clients.client import FoundClient
+from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence, Role, Side
+from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import (
@@ -26,12 +28,13 @@ from s3bench.gate.live import (
 )
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import GateRecord, ProgramIdentity
+from s3bench.gate.record import GateRecord, ProgramIdentity, encode_record, parse_record
 from s3bench.gate.row import Verdict
 from s3bench.results.measurement import Measurement
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 from tests.bench.scripted_bench import STACK, Run, ScriptedBench, client, failed, measured, until_stopped
+from tests.gate.evidence_maker import wired
 
 LOOKS = Looks(pairs=(10, 20, 40))
 ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)
@@ -218,7 +221,7 @@ class TestLooks:
 
     def test_the_status_comes_after_every_quad(self, gate: Gate) -> None:
         statuses = gate(ONE)
-        assert [len(each.cells[0].pairs) for each in statuses] == [0, 2, 4, 6, 8, 10, 10]
+        assert [len(each.cells[0].pairs) for each in statuses] == [0, 0, 2, 4, 6, 8, 10, 10]
 
 
 class TestSize:
@@ -343,6 +346,67 @@ class TestTime:
         found = cell(gate(ONE, inspector=inspector, policy=exact, deadline_s=26.0))
         assert len(found.baseline_inspections) == INSPECTIONS
 
+    def test_controls_have_their_first_look_before_any_benchmark(self, gate: Gate) -> None:
+        statuses = gate(ONE, TWO, has_controls=True, deadline_s=1000.0)
+        first = next(each for each in statuses if any(cell.pairs for cell in each.cells[:2]))
+        assert [len(each.pairs) for each in first.cells[2:]] == [10, 10]
+        assert sum(len(each.pairs) for each in first.cells[:2]) == 2
+
+    def test_all_benchmarks_have_the_first_look_before_any_goes_on(self, bench: ScriptedBench, gate: Gate) -> None:
+        unclear = doubtful(0.0, share=0.3)
+        bench.script = lambda run: unclear(run) if run.definition is not THREE else quiet()(run)
+        statuses = gate(ONE, TWO, THREE, deadline_s=1000.0)
+        beyond = next(each for each in statuses if any(len(cell.pairs) > 10 for cell in each.cells))
+        assert min(len(each.pairs) for each in beyond.cells) == 10
+        assert [len(each.pairs) for each in statuses[-1].cells] == [40, 40, 10]
+
+    def test_one_benchmark_at_a_time_goes_on_and_a_suspect_before_the_others(
+        self, bench: ScriptedBench, gate: Gate
+    ) -> None:
+        scripts = {ONE: doubtful(0.0, share=0.3), TWO: doubtful(0.08, share=0.4)}
+        bench.script = lambda run: scripts[run.definition](run)
+        statuses = gate(ONE, TWO, deadline_s=1000.0)
+        alone = [each for each in statuses if each.alone]
+        assert alone[0].alone == "two"
+        assert (alone[0].look, alone[0].goal, alone[0].undecided) == (2, 20, 2)
+
+    def test_the_shortest_come_first_where_not_all_first_looks_fit(self, bench: ScriptedBench, gate: Gate) -> None:
+        bench.script = quiet({"one": 4.0, "two": 1.0, "three": 2.0})
+        statuses = gate(ONE, TWO, THREE, deadline_s=14.0 + 62.0)
+        assert statuses[-1].late == 1
+        assert [len(each.pairs) for each in statuses[-1].cells] == [2, 10, 10]
+        assert statuses[-1].is_out_of_time
+
+    def test_what_is_late_is_not_inspected_before_its_turn(
+        self, bench: ScriptedBench, gate: Gate, inspector: Inspector
+    ) -> None:
+        bench.script = quiet({"one": 4.0, "two": 1.0})
+        statuses = gate(ONE, TWO, inspector=inspector, deadline_s=10.0 + 30.0)
+        assert cell(statuses, name="two").baseline_inspections
+        late = [run.debug_name for run in bench.runs if run.definition is ONE][2:]
+        assert late[: 2 * INSPECTIONS] == ["inspection"] * 2 * INSPECTIONS
+
+    def test_the_most_that_it_takes_is_known_when_all_are_warm_and_falls(self, gate: Gate) -> None:
+        statuses = gate(ONE, TWO)
+        assert [each.at_most_s for each in statuses[:2]] == [None, None]
+        assert statuses[2].at_most_s == pytest.approx(2 * 40 * 2.0, rel=0.01)
+        known = [each.at_most_s for each in statuses[2:] if each.at_most_s is not None]
+        assert known == sorted(known, reverse=True)
+        assert known[-1] == pytest.approx(0, abs=121)
+
+    def test_a_replay_of_a_gate_that_the_clock_ended_gives_the_same_rows(
+        self, bench: ScriptedBench, clients: dict[Side, FoundClient]
+    ) -> None:
+        bench.script = doubtful(0.0, share=0.3)
+        statuses = run_gate(bench, (ONE,), clients, rules(deadline_s=2.0 + 4 * 6.5), None, now=bench.now)
+        *_, (record, _) = recorded(new_record(), statuses, out_of_time="no time")
+        concluded = record.concluded()
+        assert concluded.conclusion is not None
+        assert [row.pairs for row in concluded.conclusion.rows] == [14]
+        replayed = parse_record(encode_record(concluded), source="x").concluded()
+        assert replayed.conclusion is not None
+        assert replayed.conclusion == concluded.conclusion
+
     def test_ctrl_c_leaves_all_whole_pairs_in_the_last_status(
         self, bench: ScriptedBench, clients: dict[Side, FoundClient]
     ) -> None:
@@ -378,14 +442,50 @@ class TestInspections:
             ] * INSPECTIONS
         assert len(found.pairs) == 10
 
-    def test_where_the_sides_differ_they_are_inspected_again(
+    def test_where_the_sides_differ_they_are_inspected_again_at_once(
         self, bench: ScriptedBench, gate: Gate, inspector: Inspector
     ) -> None:
         bench.modules = lambda run: ("os", "new") if is_candidate(run) and run.definition is TWO else ("os",)
         statuses = gate(ONE, TWO, inspector=inspector, policy=replace_policy(exact=("modules",)))
         counts = {each.name: len(each.candidate_inspections) for each in statuses[-1].cells}
         assert counts == {"one": INSPECTIONS, "two": CONFIRMING_RUNS}
-        assert [run.debug_name for run in bench.runs[-2:]] == ["inspection"] * 2
+        names = [run.debug_name for run in bench.runs]
+        inspections = 2 * (INSPECTIONS + CONFIRMING_RUNS)
+        assert names[4 : 4 + inspections] == ["inspection"] * inspections
+        assert "inspection" not in names[4 + inspections :]
+
+    def test_counts_that_differ_in_the_first_two_pairs_are_confirmed_at_once_in_untimed_runs(
+        self, bench: ScriptedBench, gate: Gate
+    ) -> None:
+        bench.script = lambda run: measured_with_requests(3 if is_candidate(run) else 2)
+        found = cell(gate(ONE, policy=replace_policy(exact=("requests",))))
+        assert len(found.candidate_counted) == len(found.baseline_counted) == CONFIRMING_RUNS - 2
+        order = order_of(measured_runs(bench))
+        assert order[4 : 4 + 2 * (CONFIRMING_RUNS - 2)] == "AB" * (CONFIRMING_RUNS - 2)
+        assert [row.verdict for row in exact_rows(found, replace_policy(exact=("requests",)))] == [Verdict.FAIL]
+
+    def test_counts_that_vary_by_themselves_are_run_on_only_until_they_overlap(
+        self, bench: ScriptedBench, gate: Gate
+    ) -> None:
+        bench.script = lambda run: measured_with_requests(3 if is_candidate(run) and len(bench.runs) < 8 else 2)
+        found = cell(gate(ONE, policy=replace_policy(exact=("requests",))))
+        assert len(found.candidate_counted) == 1
+
+    def test_what_is_counted_no_more_is_not_run_on_for_ever(self, bench: ScriptedBench, gate: Gate) -> None:
+        bench.script = lambda run: measured_with_requests(2 + is_candidate(run)) if len(bench.runs) <= 6 else measured()
+        found = cell(gate(ONE, policy=replace_policy(exact=("requests",))))
+        assert len(found.candidate_counted) == CONFIRMING_RUNS
+
+    def test_a_gate_on_counts_alone_takes_two_pairs(self, bench: ScriptedBench, gate: Gate) -> None:
+        counts_alone = Policy(metrics=(), exact=("requests",))
+        for more, runs in ((0, 6), (1, 6 + 2 * (CONFIRMING_RUNS - 2))):
+            bench.runs.clear()
+            bench.script = lambda run, more=more: measured_with_requests(2 + more * is_candidate(run))  # type: ignore[misc]
+            statuses = gate(ONE, policy=counts_alone, has_controls=True)
+            found = cell(statuses)
+            assert (len(found.pairs), len(bench.runs), len(statuses[-1].cells)) == (2, runs, 1)
+            verdict = conclude([found], counts_alone, today=dt.date(2026, 11, 24)).verdict
+            assert verdict is (Verdict.FAIL if more else Verdict.PASS)
 
     def test_an_inspection_that_fails_takes_its_benchmark_out(
         self, bench: ScriptedBench, gate: Gate, inspector: Inspector
@@ -401,6 +501,10 @@ class TestInspections:
         bench.script = lambda _: failed()
         assert cell(gate(ONE, inspector=inspector)).baseline_inspections == ()
         assert len(bench.runs) == 1
+
+
+def measured_with_requests(count: int) -> Measurement:
+    return wired(GET=count)
 
 
 def replace_policy(**changes: Any) -> Policy:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from s3bench.gate.evidence import ClientCellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
-from s3bench.gate.looks import Looks
+from s3bench.gate.looks import Looks, Spending
 from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -243,10 +243,9 @@ def test_what_was_rejected_at_an_earlier_look_is_out_of_the_count() -> None:
 
 def test_what_an_early_look_saw_counts_when_others_are_rejected_later() -> None:
     short, long = paired(ratios(0.1, 0.01, 10), name="short"), paired(ratios(0.5, 0.3, 40), name="long")
-    alone = {
-        row.benchmark: row for row in decide_rows([short, paired(ratios(0.0, 0.01), name="quiet")], TIME_ALONE).rows
-    }
-    rows = {row.benchmark: row for row in decide_rows([short, long], TIME_ALONE).rows if row.kind is RowKind.SIZE}
+    policy = replace(TIME_ALONE, looks=Looks(spending=Spending.BY_PAIRS))
+    alone = {row.benchmark: row for row in decide_rows([short, paired(ratios(0.0, 0.01), name="quiet")], policy).rows}
+    rows = {row.benchmark: row for row in decide_rows([short, long], policy).rows if row.kind is RowKind.SIZE}
     assert alone["short"].verdict is Verdict.INCONCLUSIVE
     assert (alone["short"].p, alone["short"].level) == (0.5**10 / 0.25, 0.01 / 3)
     assert (rows["short"].verdict, rows["short"].pairs) == (Verdict.FAIL, 10)
@@ -320,10 +319,46 @@ def test_a_cell_with_one_metric_undecided_is_undecided() -> None:
     assert decisions.undecided == {cell.identity}
 
 
-@pytest.mark.parametrize(("pairs", "wants_more"), [(0, True), (8, True), (10, False)])
-def test_what_is_counted_in_pairs_takes_the_first_looks_pairs_by_itself(pairs: int, *, wants_more: bool) -> None:
+@pytest.mark.parametrize(("pairs", "wants_more"), [(0, True), (1, True), (2, False)])
+def test_what_is_counted_in_pairs_takes_two_of_them_by_itself(pairs: int, *, wants_more: bool) -> None:
     cell = paired(ratios(0.0, 0.5, pairs))
     assert bool(decide_rows([cell], Policy(metrics=(), exact=("requests",))).undecided) is wants_more
+
+
+def test_a_gate_that_the_clock_ended_judges_all_pairs_that_are_there() -> None:
+    cell = paired((*ratios(0.0, 0.09, 10), *ratios(0.0, 0.001, 8)))
+    assert only(decide_rows([cell], TIME_ALONE)).verdict is Verdict.INCONCLUSIVE
+    row = only(decide_rows([cell], TIME_ALONE, is_over=True))
+    assert (row.verdict, row.pairs) == (Verdict.PASS, 18)
+
+
+def test_the_last_look_spends_what_the_looks_before_it_left() -> None:
+    cell = paired((*ratios(0.04, 0.1, 10), *ratios(0.3, 0.01, 8)))
+    policy = replace(TIME_ALONE, looks=Looks(spending=Spending.BY_PAIRS))
+    p = only(decide_rows([cell], replace(policy, looks=Looks(pairs=(18,))))).p
+    assert only(decide_rows([cell], policy, is_over=True)).p == pytest.approx((p or 0) / 0.75)
+
+
+@pytest.mark.parametrize("pairs", [8, 10, 20, 40])
+def test_without_pairs_since_the_last_look_or_before_the_first_there_is_nothing_to_judge(pairs: int) -> None:
+    cell = paired(ratios(0.04, 0.1, pairs))
+    assert decide_rows([cell], TIME_ALONE, is_over=True) == decide_rows([cell], TIME_ALONE)
+
+
+def test_a_test_that_was_settled_has_no_last_look() -> None:
+    cell = paired((*ratios(0.0, 0.01, 10), *ratios(0.5, 0.01, 8)))
+    row = only(decide_rows([cell], TIME_ALONE, is_over=True))
+    assert (row.verdict, row.pairs) == (Verdict.PASS, 10)
+
+
+def test_an_open_test_tells_whether_it_is_a_suspect_and_when_it_is_expected_to_be_decided() -> None:
+    (unchanged,) = decide_rows([paired(ratios(0.0, 0.1, 10))], TIME_ALONE).open_tests
+    (worse,) = decide_rows([paired(ratios(0.08, 0.1, 10))], TIME_ALONE).open_tests
+    (between,) = decide_rows([paired(ratios(0.04, 0.2, 10))], TIME_ALONE).open_tests
+    assert (unchanged.is_suspect, worse.is_suspect, between.is_suspect) == (False, True, True)
+    assert 10 < unchanged.pairs_expected < 40
+    assert 10 < worse.pairs_expected < 40
+    assert between.pairs_expected > 40
 
 
 def test_what_is_counted_under_observation_alone_takes_no_pairs() -> None:

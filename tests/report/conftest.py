@@ -20,6 +20,7 @@ from s3bench.gate.evidence import (
     SideFailure,
 )
 from s3bench.gate.exact_metric import DEFAULT_EXACT
+from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.waiver import Waiver
@@ -109,7 +110,7 @@ def record(cells: Sequence[ClientCellEvidence], **changes: object) -> GateRecord
     bare = GateRecord(
         s3bench="0.1.0",
         started_at="2026-11-21T00:00:00.000Z",
-        policy=Policy(exact=DEFAULT_EXACT),
+        policy=Policy(exact=DEFAULT_EXACT, looks=Looks()),
         baseline=program("2.36.0"),
         candidate=program("2.38.5"),
         today=TODAY,

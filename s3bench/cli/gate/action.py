@@ -16,6 +16,7 @@ from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import read_suite, runnable
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.gate.output import GateOutput
+from s3bench.cli.gate.progress import GateProgress
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.clients.client import ClientSpec, FoundClient
@@ -25,7 +26,7 @@ from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import GateRules, GateStatus, program_identity, recorded, run_gate, stage_sides
+from s3bench.gate.live import GateRules, program_identity, recorded, run_gate, stage_sides
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
@@ -153,23 +154,11 @@ def _measured(
             sizing_pairs=SIZING_PAIRS,
         )
         statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
-        look = 0
         out_of_time = f"--max-time {options.max_time} has passed"
+        shown = GateProgress(progress, deadline_s=deadline_s, now=monotonic)
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
-            _show(status, look, progress)
-            look = status.look
+            shown.show(status)
             yield grown
-
-
-def _show(status: GateStatus, look_before: int, progress: Ticker) -> None:
-    if status.look > look_before and status.undecided:
-        what = "benchmark or control" if status.undecided == 1 else "benchmarks and controls"
-        progress.say(f"look {status.look}: {status.goal} pairs of {status.undecided} {what}")
-    if status.undecided:
-        doing = f"look {status.look} at {status.goal} pairs"
-        progress.update(doing, done=status.pairs_done, total=status.pairs_planned)
-    elif not status.look:
-        progress.update("warming up", done=0, total=None)
 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:

@@ -48,7 +48,8 @@ from s3bench.gate.looks import Looks
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="Let this metric decide; repeat for several. `instructions` counts them.  [default: total_time, peak_memory]",
+    help="Let this metric decide; repeat for several. `instructions` counts them; with `none`, counts alone decide.  "
+    "[default: total_time, peak_memory]",
 )
 @click.option(
     "--exact",
@@ -75,7 +76,7 @@ from s3bench.gate.looks import Looks
 @click.option(
     "--miss", type=CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
 )
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; undecided metrics are INCONCLUSIVE.")
+@click.option("--max-time", metavar="DURATION", help="Decide within 90s, 30m or 2h: pairs go where they decide most.")
 @seed_option
 @timeout_option
 @click.option(

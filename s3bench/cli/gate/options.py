@@ -10,11 +10,13 @@ from s3bench.cli.quantity import parse_duration
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_indifference_zone
-from s3bench.gate.looks import parse_looks
+from s3bench.gate.looks import Spending, parse_looks
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.spec.reader import nearest, one_of
 
 _SELF_TEST_ROUNDS = 5
+NO_METRIC = "none"
+"""Given as the only metric: counts alone decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +86,11 @@ class GateOptions:
     @property
     def policy(self) -> Policy:
         """The rules as declared. Raises `BadInput`."""
-        sized = tuple(name for name in self.metrics if name != INSTRUCTIONS)
+        sized = tuple(name for name in self.metrics if name not in {INSTRUCTIONS, NO_METRIC})
         exact = () if self.no_exact else self.exact or DEFAULT_EXACT
         if self.counts_instructions and INSTRUCTIONS not in exact:
             exact = (*exact, INSTRUCTIONS)
-        looks = parse_looks(self.pairs)
+        looks = parse_looks(self.pairs, spending=Spending.BY_USE)
         if 0.5**looks.cap > self.false_alarm * looks.share(len(looks.pairs) - 1):
             raise BadInput(
                 f"--pairs {self.pairs}: with {looks.cap} pairs nothing could ever FAIL",
@@ -130,6 +132,13 @@ class GateOptions:
                     f"--exact {name}: there is no such exact metric",
                     fix=f"did you mean {near}?" if near else f"use one of {one_of(EXACT_BY_NAME)}",
                 )
+        if NO_METRIC in self.metrics and (len(self.metrics) > 1 or self.no_exact):
+            other = "--no-exact" if self.no_exact else "another --metric"
+            raise BadInput(
+                f"--metric {NO_METRIC} and {other} contradict each other",
+                "with it counts alone decide",
+                "leave one of them out",
+            )
         if self.exact and self.no_exact:
             raise BadInput("--exact and --no-exact contradict each other", fix="leave one of them out")
         if self.self_test:

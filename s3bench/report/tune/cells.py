@@ -10,7 +10,7 @@ from s3bench.tune.prediction import Prediction
 from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, TuneVerdict
-from s3bench.units import render_bytes, render_seconds
+from s3bench.units import render_bytes, render_duration, render_seconds
 
 SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
@@ -31,8 +31,6 @@ _VALUE_LEGENDS = {
 }
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10 %"
 _THREE_DIGITS_BELOW = 0.1
-_SECONDS_PER_MINUTE = 60.0
-_MINUTES_FROM_S = 100.0
 
 
 def legend(result: StudyResult) -> str:
@@ -107,7 +105,8 @@ def subject_lines(result: StudyResult) -> Iterator[str]:
     where = f"network {result.network} ({result.endpoint})" if result.network else f"endpoint {result.endpoint}"
     yield f"{workload_words(result.workload)}; {where}"
     limit = f", at most {render_bytes(result.max_memory_bytes)} of memory" if result.max_memory_bytes else ""
-    yield f"objective {result.objective}{limit}; {result.runs:,} runs, {duration_text(result.measured_s)} of measuring"
+    took = render_duration(result.measured_s)
+    yield f"objective {result.objective}{limit}; {result.runs:,} runs, {took} of measuring"
     if result.lead is not None and result.runner_up is not None:
         lead = change_words(result.lead, result.objective) + _memory_words(result.candidate, result.runner_up)
         yield f"against the runner-up, in pairs of the verification: {lead}"
@@ -262,11 +261,6 @@ def gigabits_text(rate: float | None) -> str:
 def percent_text(share: float) -> str:
     """A share as `23 %`, with a decimal where it is small."""
     return f"{share * 100:,.0f} %" if abs(share) >= _WHOLE_PERCENTS_FROM else f"{share * 100:.1f} %"
-
-
-def duration_text(seconds: float) -> str:
-    """How long something took: seconds, or minutes from a hundred seconds."""
-    return render_seconds(seconds) if seconds < _MINUTES_FROM_S else f"{seconds / _SECONDS_PER_MINUTE:.1f} min"
 
 
 def slower_than(objective: str) -> str:

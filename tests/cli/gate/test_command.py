@@ -24,6 +24,8 @@ from tests.cli.conftest import Here
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--rounds", "3"), "--rounds needs --self-test"),
         (("a.json", "b.json", "--tls"), "--tls needs --baseline and --candidate"),
         (("a.json", "b.json", "--max-time", "9s", "--rounds", "3"), "leave --max-time and --rounds out"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "none", "--no-exact"), "contradict each other"),
+        (("--metric", "none", "--metric", "cpu_time"), "--metric none and another --metric contradict each other"),
         (("--replay", "missing.json"), "cannot read missing.json"),
         (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
     ],
