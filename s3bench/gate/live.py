@@ -28,6 +28,8 @@ from s3bench.gate.evidence import (
 )
 from s3bench.gate.exact_rows import unconfirmed_cells
 from s3bench.gate.inspection import Inspector
+from s3bench.gate.instruction_counting import InstructionCounting, count_instructions
+from s3bench.gate.instruction_rows import undecided_in_time
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
@@ -79,7 +81,8 @@ class GateStatus:
 
     The look numbered `look` (from 1; 0 while benchmarks are warmed and inspected) is at `goal` pairs of each benchmark;
     `undecided` of them (controls are counted) take part, which needs `pairs_planned` further pairs together,
-    `pairs_done` of which are there.
+    `pairs_done` of which are there. `counting` is the number of benchmarks of which instructions are still to be
+    counted, `warnings` are about that.
     """
 
     cells: tuple[ClientCellEvidence, ...]
@@ -89,6 +92,8 @@ class GateStatus:
     pairs_planned: int
     pairs_done: int
     is_out_of_time: bool = False
+    counting: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def run_gate(
@@ -99,11 +104,13 @@ def run_gate(
     inspector: Inspector | None,
     *,
     now: Callable[[], float],
+    counting: InstructionCounting | None = None,
 ) -> Iterator[GateStatus]:
     """Run both clients on every definition; yield its status after every quad. The last one is the end.
 
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
-    both programs are read from the disk anew, so that the page cache has them alike.
+    both programs are read from the disk anew, so that the page cache has them alike. With `counting`, instructions are
+    counted at the end where a time is undecided.
     """
     bench.reload_programs(clients.values())
     randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
@@ -120,16 +127,16 @@ def run_gate(
                 cell.inspect(inspector, INSPECTIONS)
         if rules.has_controls:
             cells += _controls(cells, rules)
-        yield from _look_by_look(cells, rules, randomness, now)
-        if rules.is_over(now()):
+        is_out_of_time = False
+        for status in _look_by_look(cells, rules, randomness, now):
+            yield status
+            is_out_of_time = status.is_out_of_time
+        if rules.is_over(now()) and counting is None:
             return
         if inspector is not None:
-            unconfirmed = unconfirmed_cells([cell.evidence for cell in cells], rules.policy)
-            for cell in cells:
-                if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
-                    cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
-        looks = rules.policy.looks
-        yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
+            _confirm(cells, inspector, rules, now)
+        for status in _counted(cells, rules, counting, now):
+            yield replace(status, is_out_of_time=is_out_of_time)
 
 
 def recorded(
@@ -138,7 +145,8 @@ def recorded(
     """Yield the record as it grows; `out_of_time` is why it was stopped if the gate's time is over."""
     for status in statuses:
         stopped = out_of_time if status.is_out_of_time else ""
-        yield msgspec.structs.replace(record, cells=status.cells, stopped=stopped), status
+        warnings = (*record.warnings, *status.warnings)
+        yield msgspec.structs.replace(record, cells=status.cells, stopped=stopped, warnings=warnings), status
 
 
 def program_identity(client: FoundClient) -> ProgramIdentity:
@@ -177,6 +185,28 @@ def _look_by_look(
                 cell.quad(randomness, now() - started_s)
                 yield progress.status()
             going = [cell for cell in going if cell.wants(goal)]
+
+
+def _confirm(cells: Sequence["_LiveCell"], inspector: Inspector, rules: GateRules, now: Callable[[], float]) -> None:
+    """Inspect benchmarks with a difference as often as confirms it, while there is time."""
+    unconfirmed = unconfirmed_cells([cell.evidence for cell in cells], rules.policy)
+    for cell in cells:
+        if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
+            cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
+
+
+def _counted(
+    cells: Sequence["_LiveCell"], rules: GateRules, counting: InstructionCounting | None, now: Callable[[], float]
+) -> Iterator[GateStatus]:
+    """The end of the gate, before which instructions are counted where a time is undecided."""
+    looks = rules.policy.looks
+    end = _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=())
+    warnings: list[str] = []
+    if counting is not None:
+        undecided = undecided_in_time(decide_rows([cell.evidence for cell in cells], rules.policy).rows)
+        for left in count_instructions(cells, undecided, counting, warnings, now=now):
+            yield replace(end.status(), counting=left)
+    yield replace(end.status(), warnings=tuple(warnings))
 
 
 class _LookProgress:
@@ -301,6 +331,15 @@ class _LiveCell:
                     self.failures.append(SideFailure(side=side, failure=seen))
                     return
                 self.inspections[side].append(seen)
+
+    def count(self, inspector: Inspector, side: Side, timeout_s: float) -> Failure | None:
+        """Inspect one side once; unlike in `inspect`, a run that fails is returned and is not evidence."""
+        settings = replace(self.settings, timeout_s=timeout_s)
+        seen = inspector.inspect(self.runners[side], settings, self.conditions[side])
+        if isinstance(seen, Failure):
+            return seen
+        self.inspections[side].append(seen)
+        return None
 
     def control(self, role: Role, delay_s: float = 0.0) -> "_LiveCell":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""

@@ -16,6 +16,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.informational_rows import informational_rows
+from s3bench.gate.instruction_rows import instruction_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.gate.sequential_test import SequentialTest
@@ -37,6 +38,7 @@ def decide_rows(cells: Sequence[CellEvidence], policy: Policy) -> RowDecisions:
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
     rows = [test.row(policy) for test in tests if not test.is_mirrored or test.is_above]
     exact = [row for cell in benchmarks for row in exact_rows(cell, policy)]
+    instructions = [row for cell in benchmarks for row in instruction_rows(cell, policy)]
     undecided = frozenset(
         cell.identity
         for test in tests
@@ -44,7 +46,7 @@ def decide_rows(cells: Sequence[CellEvidence], policy: Policy) -> RowDecisions:
         if test.needs_pairs and len(cell.pairs) < policy.looks.cap
     )
     return RowDecisions(
-        rows=(*rows, *exact, *informational_rows(benchmarks, policy)),
+        rows=(*rows, *exact, *instructions, *informational_rows(benchmarks, policy)),
         undecided=undecided | frozenset(_with_too_few_pairs_to_count(benchmarks, policy)),
     )
 

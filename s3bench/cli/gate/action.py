@@ -21,10 +21,13 @@ from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.identity import same_program
 from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
+from s3bench.gate.instruction_counting import InstructionCounting, reserved_s
+from s3bench.gate.instruction_rows import gates_time
 from s3bench.gate.live import GateRules, GateStatus, program_identity, recorded, run_gate, stage_sides
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
@@ -34,6 +37,7 @@ from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
 from s3bench.spec.definition import Definition
+from s3bench.units import render_seconds
 
 _SEEDS = 2**32
 
@@ -144,17 +148,37 @@ def _measured(
             progress.say(f"warning: {line}")
         output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
-        rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
-        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
-        look = 0
-        out_of_time = f"--max-time {options.max_time} has passed"
+        counting = None
+        if _counts_instructions(options, record.policy, clients):
+            counting = InstructionCounting(directory=bench.root / "instructions", deadline_s=deadline_s)
+        pairs_end_s, out_of_time = deadline_s, f"--max-time {options.max_time} has passed"
+        if deadline_s is not None and options.max_time_s is not None and counting is not None:
+            reserve_s = reserved_s(options.max_time_s)
+            pairs_end_s = deadline_s - reserve_s
+            out_of_time += f" (the last {render_seconds(reserve_s)} are for counting instructions)"
+        rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=pairs_end_s)
+        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic, counting=counting)
+        look = counted = 0
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
-            _show(status, look, progress)
-            look = status.look
+            _show(status, look, progress, counted=counted)
+            look, counted = status.look, status.counting
             yield grown
 
 
-def _show(status: GateStatus, look_before: int, progress: Ticker) -> None:
+def _counts_instructions(options: GateOptions, policy: Policy, clients: dict[Side, FoundClient]) -> bool:
+    """Whether instructions are counted where time is undecided."""
+    if options.no_instructions or not gates_time(policy):
+        return False
+    return all(known_client(client.kind).instructions_repeat for client in clients.values())
+
+
+def _show(status: GateStatus, look_before: int, progress: Ticker, *, counted: int) -> None:
+    if status.counting:
+        if not counted:
+            what = "benchmark whose" if status.counting == 1 else "benchmarks whose"
+            progress.say(f"counting instructions of {status.counting} {what} time is undecided")
+        progress.update("counting instructions", done=0, total=None)
+        return
     if status.look > look_before and status.undecided:
         what = "benchmark or control" if status.undecided == 1 else "benchmarks and controls"
         progress.say(f"look {status.look}: {status.goal} pairs of {status.undecided} {what}")

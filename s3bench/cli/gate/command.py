@@ -53,6 +53,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help=f"An exact metric that decides; repeat for several: {', '.join(EXACT_BY_NAME)}.",
 )
 @click.option("--no-exact", is_flag=True, help="Use no exact metrics, and skip the inspections.")
+@click.option("--no-instructions", is_flag=True, help="Do not count instructions where time is undecided.")
 @click.option(
     "--zone",
     "zones",

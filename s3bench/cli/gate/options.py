@@ -28,6 +28,7 @@ class GateOptions:
     metrics: tuple[str, ...]
     exact: tuple[str, ...]
     no_exact: bool
+    no_instructions: bool
     zones: tuple[str, ...]
     false_alarm: float
     miss: float
