@@ -82,14 +82,15 @@ def count_instructions(
     warnings += counter.warnings
     until_s = counting.until_s(now())
     too_late = []
+    longest_s = 0.0
     for number, cell in enumerate(going):
-        longest_s = 0.0
         while runs_wanted(cell.evidence):
             if until_s - now() <= len(Side) * longest_s:
                 too_late.append(cell.evidence.title)
                 break
             yield len(going) - number
-            reason, longest_s = _count_both(cell, inspector, until_s, now)
+            reason, took_s = _count_both(cell, inspector, until_s, now)
+            longest_s = max(longest_s, took_s)
             if reason:
                 warnings.append(f"instructions of {cell.evidence.title} could not be counted: {reason}")
                 break

@@ -149,7 +149,7 @@ def _measured(
         output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
         counting = None
-        if _counts_instructions(options, record.policy, clients):
+        if may_count_instructions(record.policy, clients, is_switched_off=options.no_instructions):
             counting = InstructionCounting(directory=bench.root / "instructions", deadline_s=deadline_s)
         pairs_end_s, out_of_time = deadline_s, f"--max-time {options.max_time} has passed"
         if deadline_s is not None and options.max_time_s is not None and counting is not None:
@@ -165,9 +165,9 @@ def _measured(
             yield grown
 
 
-def _counts_instructions(options: GateOptions, policy: Policy, clients: dict[Side, FoundClient]) -> bool:
-    """Whether instructions are counted where time is undecided."""
-    if options.no_instructions or not gates_time(policy):
+def may_count_instructions(policy: Policy, clients: dict[Side, FoundClient], *, is_switched_off: bool) -> bool:
+    """Whether instructions are counted where a time is undecided: their counts must repeat."""
+    if is_switched_off or not gates_time(policy):
         return False
     return all(known_client(client.kind).instructions_repeat for client in clients.values())
 

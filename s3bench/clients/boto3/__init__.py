@@ -53,6 +53,7 @@ CLIENTS = (
         libraries=_LIBRARIES,
         is_stubbed_in_process=True,
         self_test_rank=1,
+        instructions_repeat=True,
     ),
     ClientDescriptor(
         name="boto3-crt",
@@ -64,5 +65,6 @@ CLIENTS = (
         driver=_DRIVER,
         libraries=_LIBRARIES,
         self_test_rank=5,
+        instructions_repeat=True,
     ),
 )
