@@ -45,7 +45,7 @@ def run_gate(baseline: str, candidate: str, repetition: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory) / "gate.json"
         command = [str(S3BENCH), "gate", "--baseline", baseline, "--candidate", candidate, "-k", SELECT]
-        command += ["-o", str(output), "--max-time", "20m", "--quiet"]
+        command += ["-o", str(output), "--max-time", "20m", "--quiet", "--no-instructions"]
         command += [word for name in EXACT for word in ("--exact", name)]
         finished = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if finished.returncode == 2 or not output.exists():

@@ -34,7 +34,8 @@ class ClientDescriptor(ClientTraits):
     `is_single_file`: its program needs no files beside it. `is_stubbed_in_process`: its requests go through
     botocore, where our probe can answer them. `self_test_rank`: the gate's self-test can plant faults into it, and
     takes the client with the lowest rank where the user names none; `None` where it cannot. `crt_lock`: the lock of the
-    CRT without which it runs Classic.
+    CRT without which it runs Classic. `instructions_repeat`: the instructions of equal runs differ by far less than a
+    gate's limits (`benchmarks/instruction_counts.py`), so that it counts them where time is undecided.
     """
 
     package: ClientPackage
@@ -48,3 +49,4 @@ class ClientDescriptor(ClientTraits):
     is_stubbed_in_process: bool = False
     self_test_rank: int | None = None
     crt_lock: str | None = None
+    instructions_repeat: bool = False

@@ -17,6 +17,9 @@ from s3bench.gate.waiver import Waiver
 
 _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
 
+_NEVER_OPEN = (RowKind.CREEP, RowKind.INSTRUCTIONS)
+"""Rows that leave a gate no more undecided than its other rows do."""
+
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The verdict with its reasons and warnings, and all rows, those that decided first."""
@@ -75,9 +78,10 @@ def _decided(
         return Verdict.INVALID, errors
     if not any(row.pairs for row in deciding):
         return Verdict.INCONCLUSIVE, ("no benchmark was measured on both sides",)
-    open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not RowKind.CREEP]
+    open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind not in _NEVER_OPEN]
     if open_rows:
-        return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in open_rows)
+        counted = [row for row in deciding if row.kind is RowKind.INSTRUCTIONS]
+        return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in (*open_rows, *counted))
     if same_program:
         return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing was compared",)
     if unfinished:

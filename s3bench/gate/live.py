@@ -33,6 +33,8 @@ from s3bench.gate.evidence import (
 from s3bench.gate.exact_metric import COUNTED_PAIRS
 from s3bench.gate.exact_rows import unconfirmed
 from s3bench.gate.inspection import Inspector
+from s3bench.gate.instruction_counting import InstructionCounting, count_instructions
+from s3bench.gate.instruction_rows import undecided_in_time
 from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
@@ -92,7 +94,8 @@ class GateStatus:
     `pairs_done` of which are there. `at_most_s` is what the pairs of all looks still take if nothing is decided
     earlier; `None` until all benchmarks are warm. `late` counts the benchmarks whose first look does not fit into the
     time limit beside those of the others. `alone` names the benchmark that gets all pairs now, because they decide most
-    there.
+    there. `counting` is the number of benchmarks of which instructions are still to be counted, `warnings` are about
+    that.
     """
 
     cells: tuple[ClientCellEvidence, ...]
@@ -105,6 +108,8 @@ class GateStatus:
     late: int = 0
     alone: str = ""
     is_out_of_time: bool = False
+    counting: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def run_gate(
@@ -115,16 +120,19 @@ def run_gate(
     inspector: Inspector | None,
     *,
     now: Callable[[], float],
+    counting: InstructionCounting | None = None,
 ) -> Iterator[GateStatus]:
     """Run both clients on every definition; yield its status after every quad. The last one is the end.
 
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
-    both programs are read from the disk anew, so that the page cache has them alike.
+    both programs are read from the disk anew, so that the page cache has them alike. With `counting`, instructions are
+    counted at the end where a time is undecided.
     """
     bench.reload_programs(clients.values())
     with ExitStack() as stack:
         cells = [_live_cell(bench, definition, clients, rules, stack) for definition in definitions]
-        yield from _LiveGate(cells=cells, rules=rules, inspector=inspector, now=now).run()
+        gate = _LiveGate(cells=cells, rules=rules, inspector=inspector, counting=counting, now=now)
+        yield from gate.run()
 
 
 def recorded(
@@ -134,7 +142,11 @@ def recorded(
     for status in statuses:
         stopped = out_of_time if status.is_out_of_time else ""
         grown = msgspec.structs.replace(
-            record, cells=status.cells, stopped=stopped, is_out_of_time=status.is_out_of_time
+            record,
+            cells=status.cells,
+            stopped=stopped,
+            is_out_of_time=status.is_out_of_time,
+            warnings=(*record.warnings, *status.warnings),
         )
         yield grown, status
 
@@ -161,11 +173,18 @@ class _LiveGate:
     """The steps of one gate. A status that is out of time is the last one that is asked for."""
 
     def __init__(
-        self, *, cells: list["_LiveCell"], rules: GateRules, inspector: Inspector | None, now: Callable[[], float]
+        self,
+        *,
+        cells: list["_LiveCell"],
+        rules: GateRules,
+        inspector: Inspector | None,
+        counting: InstructionCounting | None,
+        now: Callable[[], float],
     ) -> None:
         self._cells = cells
         self._rules = rules
         self._inspector = inspector
+        self._counting = counting
         self._now = now
         self._randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
         self._goals = rules.policy.looks.pairs if rules.policy.metrics else (COUNTED_PAIRS,)
@@ -175,12 +194,18 @@ class _LiveGate:
 
     def run(self) -> Iterator[GateStatus]:
         """Warm and inspect the benchmarks, then run pairs; the last status is the end."""
+        is_over = False
         for status in self._steps():
             yield status
-            if status.is_out_of_time:
-                return
-        yield from self._size()
-        yield self._status(self._end())
+            is_over = status.is_out_of_time
+            if is_over:
+                break
+        if not is_over:
+            yield from self._size()
+        elif self._counting is None:
+            return
+        for status in self._count_instructions(is_over=is_over):
+            yield replace(status, is_out_of_time=is_over)
 
     def _end(self) -> "_LookProgress":
         return _LookProgress(look=len(self._goals), goal=self._goals[-1], going=())
@@ -254,8 +279,8 @@ class _LiveGate:
                     yield from self._quad(cell, progress)
                 going = [cell for cell in going if cell.wants(goal)]
 
-    def _decisions(self) -> RowDecisions:
-        return decide_rows([cell.evidence for cell in self._cells], self._rules.policy)
+    def _decisions(self, *, is_over: bool = False) -> RowDecisions:
+        return decide_rows([cell.evidence for cell in self._cells], self._rules.policy, is_over=is_over)
 
     def _most_decisive_first(self) -> Iterator[GateStatus]:
         """Run one benchmark at a time up to its next look: that whose pairs decide most, until nothing is undecided."""
@@ -302,6 +327,15 @@ class _LiveGate:
                     return
                 cell.sizing_quad(self._randomness, self._now() - self._started_s)
                 yield self._status(self._end())
+
+    def _count_instructions(self, *, is_over: bool) -> Iterator[GateStatus]:
+        """Count instructions where a time is undecided; the last status is the end."""
+        warnings: list[str] = []
+        if self._counting is not None:
+            undecided = undecided_in_time(self._decisions(is_over=is_over).rows)
+            for left in count_instructions(self._cells, undecided, self._counting, warnings, now=self._now):
+                yield replace(self._status(self._end()), counting=left)
+        yield replace(self._status(self._end()), warnings=tuple(warnings))
 
     def _status(self, progress: "_LookProgress", *, is_out_of_time: bool = False) -> GateStatus:
         """The status now."""
@@ -466,6 +500,15 @@ class _LiveCell:
             if run is None:
                 return
             self.counted[side].append(run)
+
+    def count_instructions(self, inspector: Inspector, side: Side, timeout_s: float) -> Failure | None:
+        """Inspect one side once; unlike in `inspect`, a run that fails is returned and is not evidence."""
+        settings = replace(self.settings, timeout_s=timeout_s)
+        seen = inspector.inspect(self.runners[side], settings, self.conditions[side])
+        if isinstance(seen, Failure):
+            return seen
+        self.inspections[side].append(seen)
+        return None
 
     def control(self, role: Role, delay_s: float = 0.0) -> "_LiveCell":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""

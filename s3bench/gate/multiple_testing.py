@@ -16,6 +16,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.exact_metric import COUNTED_PAIRS, EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.informational_rows import informational_rows
+from s3bench.gate.instruction_rows import instruction_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.gate.schedule import OpenTest
@@ -48,8 +49,9 @@ def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool 
     needing = [test for test in tests if test.needs_pairs]
     cap = policy.looks.cap
     undecided = frozenset(cell.identity for test in needing for cell in test.cells if len(cell.pairs) < cap)
+    instructions = [row for cell in benchmarks for row in instruction_rows(cell, policy)]
     return RowDecisions(
-        rows=(*rows, *exact, *informational_rows(benchmarks, policy)),
+        rows=(*rows, *exact, *instructions, *informational_rows(benchmarks, policy)),
         undecided=undecided | frozenset(_with_too_few_pairs_to_count(benchmarks, policy)),
         open_tests=tuple(test.open_test(policy) for test in needing if test.pairs < cap),
     )

@@ -24,11 +24,15 @@ class Verdict(StrEnum):
 
 
 class RowKind(StrEnum):
-    """How a row was tested: by size, by size over all benchmarks together, by exact counts, or for information only."""
+    """How a row was tested: by size, by size over all benchmarks together, by exact counts, or for information only.
+
+    INSTRUCTIONS: by the size of a count, because time was undecided.
+    """
 
     SIZE = "size"
     CREEP = "creep"
     EXACT = "exact"
+    INSTRUCTIONS = "instructions"
     INFORMING = "informing"
 
 

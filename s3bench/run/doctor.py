@@ -100,7 +100,7 @@ def tool_findings() -> tuple[MachineFinding, ...]:
     tracer, counter = find_tracer(), instruction_counter()
     return (
         _tool("strace", tracer, "the gate compares files opened and system calls"),
-        _tool("instructions", counter, "`s3bench gate --metric instructions`: a metric that noise hardly touches"),
+        _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
         _library("psycopg", extra="postgresql", adds="a history in PostgreSQL"),

@@ -7,14 +7,30 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Settings
+from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
+from s3bench.gate.evidence import Side
+from s3bench.gate.indifference_zone import IndifferenceZone
+from s3bench.gate.instruction_counting import InstructionCounting
+from s3bench.gate.live import GateRules, run_gate
+from s3bench.gate.looks import Looks
+from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import Verdict
+from s3bench.run.inspection import Unavailable
+from s3bench.run.instructions import instruction_counter
+from s3bench.spec.definition import Definition
 from tests.e2e.conftest import COMMAND, Finished
 from tests.e2e.programs import found
 
@@ -223,6 +239,30 @@ def test_a_gate_that_runs_out_of_time_is_inconclusive_and_says_so(s3bench: Run, 
     assert finished.code == 3, finished.out + finished.err
     assert finished.out.startswith("INCONCLUSIVE")
     assert "--max-time 0.01s has passed" in finished.out
+
+
+def test_instructions_of_a_program_are_counted_where_its_time_is_undecided(tmp_path: Path) -> None:
+    counter = instruction_counter()
+    if isinstance(counter, Unavailable):
+        pytest.skip(f"needs a counter of instructions: {counter}")
+    program = tmp_path / "aws"
+    program.write_text("#!/bin/sh\nfor number in 1 2 3; do echo $number; done\n")
+    program.chmod(0o755)
+    client = FoundClient(kind="cli-classic", version="1", executable=program)
+    undecidable = IndifferenceZone(d0=0.0, d1=1e-6, floor=0.0)
+    looks = Looks(pairs=(8,))
+    policy = Policy(metrics=("total_time",), zones={"total_time": undecidable}, looks=looks, false_alarm=0.05)
+    rules = GateRules(policy=policy, settings=Settings(interval_s=None), seed=1, has_controls=False)
+    definition = Definition(name="version", command=("--version",))
+    with open_bench(stub_server(), parent=tmp_path) as bench:
+        counting = InstructionCounting(directory=bench.root / "instructions", find=lambda: counter)
+        sides = dict.fromkeys(Side, client)
+        last = list(run_gate(bench, (definition,), sides, rules, None, now=monotonic, counting=counting))[-1]
+    assert last.warnings == counter.warnings
+    (row,) = (row for row in decide_rows(last.cells, policy).rows if row.metric == "instructions")
+    assert (row.verdict, row.pairs) == (Verdict.PASS, 2)
+    assert row.baseline is not None
+    assert row.baseline > 10_000
 
 
 def test_nothing_is_overwritten_unasked(s3bench: Run, define: Define, tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_a_slowdown_of_this_size_is_caught(worsening: float, sigma: float) -> No
 
 
 def test_a_suite_that_is_slower_all_over_is_caught_where_every_benchmark_passes() -> None:
-    setting = Setting(noise="normal", sigma=0.02, gates=120)
+    setting = Setting(noise="normal", sigma=0.02, gates=240)
     outcomes = setting.outcomes({TIME: (0.04,) * 3, MEMORY: (0.0,) * 3}, SHARP)
     assert sum(bool(each.failed(RowKind.CREEP)) for each in outcomes) >= least(setting.gates, 0.95)
     assert np.mean([each.mean_pairs for each in outcomes]) <= 30

@@ -22,10 +22,13 @@ from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.identity import same_program
 from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
+from s3bench.gate.instruction_counting import InstructionCounting, reserved_s
+from s3bench.gate.instruction_rows import gates_time
 from s3bench.gate.live import GateRules, program_identity, recorded, run_gate, stage_sides
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
@@ -36,6 +39,7 @@ from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
 from s3bench.spec.definition import Definition
+from s3bench.units import render_seconds
 
 _SEEDS = 2**32
 
@@ -146,19 +150,33 @@ def _measured(
             progress.say(f"warning: {line}")
         output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
+        counting = None
+        if may_count_instructions(record.policy, clients, is_switched_off=options.no_instructions):
+            counting = InstructionCounting(directory=bench.root / "instructions", deadline_s=deadline_s)
+        pairs_end_s, out_of_time = deadline_s, f"--max-time {options.max_time} has passed"
+        if deadline_s is not None and options.max_time_s is not None and counting is not None and counting.is_possible:
+            reserve_s = reserved_s(options.max_time_s)
+            pairs_end_s = deadline_s - reserve_s
+            out_of_time += f" (the last {render_seconds(reserve_s)} are for counting instructions)"
         rules = GateRules(
             policy=record.policy,
             settings=options.settings,
             seed=seed,
-            deadline_s=deadline_s,
+            deadline_s=pairs_end_s,
             sizing_pairs=SIZING_PAIRS,
         )
-        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
-        out_of_time = f"--max-time {options.max_time} has passed"
-        shown = GateProgress(progress, deadline_s=deadline_s, now=monotonic)
+        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic, counting=counting)
+        shown = GateProgress(progress, deadline_s=pairs_end_s, now=monotonic)
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
             shown.show(status)
             yield grown
+
+
+def may_count_instructions(policy: Policy, clients: dict[Side, FoundClient], *, is_switched_off: bool) -> bool:
+    """Whether instructions are counted where a time is undecided: their counts must repeat."""
+    if is_switched_off or not gates_time(policy):
+        return False
+    return all(known_client(client.kind).instructions_repeat for client in clients.values())
 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:

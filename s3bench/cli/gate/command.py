@@ -58,6 +58,7 @@ from s3bench.gate.looks import Looks
     help=f"An exact metric that decides; repeat for several: {', '.join(EXACT_BY_NAME)}.",
 )
 @click.option("--no-exact", is_flag=True, help="Use no exact metrics, and skip the inspections.")
+@click.option("--no-instructions", is_flag=True, help="Do not count instructions where time is undecided.")
 @click.option(
     "--no-adjust",
     is_flag=True,

@@ -33,6 +33,7 @@ class GateOptions:
     exact: tuple[str, ...]
     no_exact: bool
     no_adjust: bool
+    no_instructions: bool
     zones: tuple[str, ...]
     false_alarm: float
     miss: float

@@ -20,13 +20,16 @@ class GateProgress:
         self._look = 0
         self._is_planned = False
         self._is_alone = False
+        self._is_counting = False
 
     def show(self, status: GateStatus) -> None:
         """Show how far the gate is."""
         if status.at_most_s is not None and not self._is_planned:
             self._is_planned = True
             self._plan(status, status.at_most_s)
-        if not status.look:
+        if status.counting:
+            self._say_counting(status)
+        elif not status.look:
             self._ticker.update("warming up", done=0, total=None)
         elif status.undecided:
             self._say_look(status)
@@ -60,6 +63,13 @@ class GateProgress:
         elif status.look > self._look and not self._is_alone:
             self._look = status.look
             self._ticker.say(f"look {status.look}: {status.goal} pairs of {status.undecided} {what}")
+
+    def _say_counting(self, status: GateStatus) -> None:
+        if not self._is_counting:
+            what = "benchmark whose" if status.counting == 1 else "benchmarks whose"
+            self._ticker.say(f"counting instructions of {status.counting} {what} time is undecided")
+        self._is_counting = True
+        self._ticker.update("counting instructions", done=0, total=None)
 
     def _left(self, status: GateStatus) -> str:
         left_s = status.at_most_s

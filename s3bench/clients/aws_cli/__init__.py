@@ -45,6 +45,7 @@ CLIENTS = (
         libraries=_LIBRARIES,
         is_stubbed_in_process=True,
         self_test_rank=3,
+        instructions_repeat=True,
     ),
     ClientDescriptor(
         name="cli-classic",
@@ -58,6 +59,7 @@ CLIENTS = (
         libraries=_LIBRARIES,
         is_stubbed_in_process=True,
         self_test_rank=2,
+        instructions_repeat=True,
     ),
     ClientDescriptor(
         name="cli-crt",
@@ -70,5 +72,6 @@ CLIENTS = (
         tuning=CRT_TUNING,
         libraries=_LIBRARIES,
         self_test_rank=4,
+        instructions_repeat=True,
     ),
 )

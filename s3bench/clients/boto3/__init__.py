@@ -53,6 +53,7 @@ CLIENTS = (
         libraries=_LIBRARIES,
         is_stubbed_in_process=True,
         self_test_rank=1,
+        instructions_repeat=True,
     ),
     ClientDescriptor(
         name="boto3-crt",
@@ -65,5 +66,6 @@ CLIENTS = (
         libraries=_LIBRARIES,
         crt_lock="boto3",
         self_test_rank=5,
+        instructions_repeat=True,
     ),
 )

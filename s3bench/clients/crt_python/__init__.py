@@ -28,5 +28,6 @@ CLIENTS = (
         driver=_DRIVER,
         libraries=("boto3", "botocore", "s3transfer", "awscrt", "_awscrt", "urllib3", "jmespath", "dateutil"),
         self_test_rank=0,
+        instructions_repeat=True,
     ),
 )

@@ -23,6 +23,8 @@ NOTHING = "-"
 _VERDICTS = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
 _NOT_ZERO = 0.0005  # rounds to 0.1 %
 _NAMES_MAX = 3
+_MILLION = 1e6
+_COUNTED = (RowKind.EXACT, RowKind.INSTRUCTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,8 @@ def change(row: GateRow, *, has_word: bool = True) -> str:
         return _count(row.changes) if row.verdict is Verdict.PASS or row.changes else NOTHING
     if row.change is None:
         return NOTHING
+    if row.kind is RowKind.INSTRUCTIONS:
+        return f"{row.change:+.2%}"
     if abs(row.change) < _NOT_ZERO:
         return "0.0%"
     return f"{row.change:+.1%}" + f" {word(row)}" * has_word
@@ -102,7 +106,7 @@ def change(row: GateRow, *, has_word: bool = True) -> str:
 
 def word(row: GateRow) -> str:
     """Which way a measured metric changed: `slower`, `less memory`; empty where it did not."""
-    if row.kind is RowKind.EXACT or row.change is None or abs(row.change) < _NOT_ZERO:
+    if row.kind in _COUNTED or row.change is None or abs(row.change) < _NOT_ZERO:
         return ""
     return _word(row.metric, is_more=row.change > 0)
 
@@ -118,7 +122,7 @@ def bound(row: GateRow) -> str:
 
 def interval(row: GateRow) -> str:
     """The change's 95 % interval."""
-    if row.change is None:
+    if row.change is None or row.kind is RowKind.INSTRUCTIONS:
         return NOTHING
     if row.low is None and row.high is None:
         return "unknown"
@@ -153,13 +157,17 @@ def medians(row: GateRow) -> str:
     """The medians of both sides in the metric's unit: `312 ms -> 344 ms`."""
     if row.baseline is None or row.candidate is None:
         return NOTHING
+    if row.kind is RowKind.INSTRUCTIONS:
+        return f"{row.baseline / _MILLION:,.1f} M -> {row.candidate / _MILLION:,.1f} M"
     unit = METRICS_BY_NAME[row.metric].unit
     return f"{render_figure(row.baseline, unit)} -> {render_figure(row.candidate, unit)}"
 
 
 def sentence(row: GateRow, content: Digest) -> str:
     """The whole row as a sentence, its subject left out; the bound that decided comes first."""
-    runs = f"{row.pairs} {'runs' if row.kind is RowKind.EXACT else content.counted}"
+    runs = f"{row.pairs} {'runs' if row.kind in _COUNTED else content.counted}"
+    if row.kind is RowKind.INSTRUCTIONS and row.change is not None:
+        return f"{printable(row.reason)}; {medians(row)}; limits {limits(row)}; {runs} of each side"
     if row.kind is RowKind.EXACT or row.change is None:
         return f"{printable(row.reason)}; {runs}"
     parts = (

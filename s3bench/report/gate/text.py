@@ -82,7 +82,7 @@ def _rows(rows: Sequence[GateRow], content: Digest, width: int, paint: Paint, *,
 
 def _reason(row: GateRow, *, is_brief: bool) -> tuple[str, ...]:
     """Why a row has its verdict, with what a brief table leaves out."""
-    if row.verdict is Verdict.PASS and not row.changes:
+    if row.verdict is Verdict.PASS and not row.changes and row.kind is not RowKind.INSTRUCTIONS:
         return ()
     word = f"{words.word(row)}: " if is_brief and words.word(row) else ""
     return (f"    {word}{printable(row.reason)}{'; waived' if is_brief and row.waived_by else ''}",)

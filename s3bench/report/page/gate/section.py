@@ -80,6 +80,8 @@ def _answer(row: GateRow | None, content: Digest) -> str:
     """`s3.cp.upload FileSize=32MB total_time at least +9.3%, limit +6.0%`, or what can be said without such a row."""
     if row is not None:
         subject = f"{row.metric} {'over all benchmarks' if not row.benchmark else f'of {words.benchmark(row)}'}"
+        if row.kind is RowKind.INSTRUCTIONS:
+            return f"{subject}: {row.reason}"
         if row.verdict is Verdict.FAIL and row.at_least is not None and row.d0 is not None:
             return f"{subject} at least {row.at_least:+.1%} worse, limit {row.d0:.1%}"
         if row.verdict is Verdict.SMALL and row.at_most is not None and row.d1 is not None:
@@ -94,7 +96,9 @@ def _answer(row: GateRow | None, content: Digest) -> str:
 
 
 def _medians(row: GateRow) -> Iterator[str]:
-    if row.change is not None:
+    if row.kind is RowKind.INSTRUCTIONS:
+        yield f"{words.medians(row)} in {row.pairs} runs of each side."
+    elif row.change is not None:
         yield f"{words.change(row)} ({words.medians(row)}), 95 % interval {words.interval(row)}."
 
 
