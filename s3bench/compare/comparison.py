@@ -26,6 +26,7 @@ from s3bench.compare.difference import (
     with_outcomes,
 )
 from s3bench.compare.document_warnings import document_warnings
+from s3bench.compare.machine_speed import speed_warnings
 from s3bench.compare.matching import (
     BY_CLIENT,
     DocumentSource,
@@ -162,7 +163,7 @@ def compare(
         sources=tuple(_origin(source) for source in sources),
         baseline=Baseline(name=first.name, clients=first.clients),
         others=against,
-        warnings=tuple(_warnings(sources, grouping, matchings, against)),
+        warnings=tuple(_warnings(sources, grouping, matchings, against, by=by)),
     )
 
 
@@ -312,11 +313,19 @@ def _objects(cell: GroupResult) -> tuple[dict[str, str], ...]:
 
 
 def _warnings(
-    sources: Sequence[DocumentSource], grouping: Grouping, matchings: Sequence[Matching], against: Sequence[Against]
+    sources: Sequence[DocumentSource],
+    grouping: Grouping,
+    matchings: Sequence[Matching],
+    against: Sequence[Against],
+    *,
+    by: str | None,
 ) -> Iterator[str]:
     if not all(other.same_measurements for other in against):
         yield ORDER_WARNING
     yield from differences_between(sources)
+    if by is None:
+        for source, matching in zip(sources[1:], matchings, strict=True):
+            yield from speed_warnings(sources[0], source, matching.matches)
     yield from grouping.notes
     for other, matching in zip(grouping.groups[1:], matchings, strict=True):
         yield from _engines(grouping.groups[0].name, other.name, matching.matches)

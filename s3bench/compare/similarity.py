@@ -49,6 +49,11 @@ def differences_between(sources: Sequence[DocumentSource]) -> tuple[str, ...]:
     )
 
 
+def same_machine(first: Document, second: Document) -> bool:
+    """Whether both were measured on equal machines, as far as they are described."""
+    return all(first.machine.get(key) == second.machine.get(key) for key in _MACHINE)
+
+
 def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, str]]:
     for key, what in _MACHINE.items():
         before, after = first.machine.get(key), second.machine.get(key)

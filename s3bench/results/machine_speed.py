@@ -7,14 +7,18 @@ speed, as it was for the client.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
 import msgspec
 
+SLOWER_MIN = 0.05
+"""The least loss of speed that is told."""
+
 _PROBES_MIN = 4
+_RUNS_MIN = 3
 _SPEED_DIGITS = 3
 
 
@@ -24,6 +28,19 @@ class SpeedFacts:
 
     at_s: Sequence[float]
     work_s: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRuns:
+    """In `count` of so many runs the machine was slower than usual, by the share `slower` at their median."""
+
+    count: int
+    of: int
+    slower: float
+
+    def __str__(self) -> str:
+        """As a sentence."""
+        return f"the machine was {self.slower:.0%} slower in {self.count} of {self.of} runs"
 
 
 class MachineSpeed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,6 +67,19 @@ def machine_speed(facts: SpeedFacts | None) -> MachineSpeed | None:
     mean = fmean(rates)
     squares = fmean((after - before) ** 2 for before, after in pairwise(rates))
     return MachineSpeed(rate=mean, error=math.sqrt(squares / 2 / len(rates)) / mean, probes=len(rates))
+
+
+def slow_runs(speeds: Iterable[MachineSpeed | None]) -> SlowRuns | None:
+    """The runs in which the machine was at least 5 % slower than at their median, and by more than chance explains.
+
+    `None` without such runs, or with fewer than three speeds.
+    """
+    known = [speed for speed in speeds if speed is not None]
+    if len(known) < _RUNS_MIN:
+        return None
+    usual = median(speed.rate for speed in known)
+    losses = [1 - speed.rate / usual for speed in known if 1 - speed.rate / usual > max(SLOWER_MIN, 3 * speed.error)]
+    return SlowRuns(count=len(losses), of=len(known), slower=median(losses)) if losses else None
 
 
 def speed_series(facts: SpeedFacts | None, at_s: Sequence[float]) -> tuple[float | None, ...]:

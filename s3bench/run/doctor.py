@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from s3bench.extras import install_command
+from s3bench.run import speed_probe
 from s3bench.run.disk import file_system_of
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
@@ -98,9 +99,12 @@ def machine_findings(facts: MachineFacts, around: Surroundings) -> tuple[Machine
 def tool_findings() -> tuple[MachineFinding, ...]:
     """Look for the tools and libraries that some commands need, and try the ones that a machine may forbid."""
     tracer, counter = find_tracer(), instruction_counter()
+    reason = speed_probe.missing()
+    probe = Unavailable(reason=reason, fix="install one (apt-get install gcc), and s3bench again") if reason else None
     return (
         _tool("strace", tracer, "the gate compares files opened and system calls"),
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
+        _tool("machine speed", probe, "a gate takes the speed of the machine out of times"),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
         _library("psycopg", extra="postgresql", adds="a history in PostgreSQL"),

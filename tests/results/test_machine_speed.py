@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from s3bench.results.machine_speed import SpeedFacts, machine_speed, speed_series
+from s3bench.results.machine_speed import MachineSpeed, SpeedFacts, machine_speed, slow_runs, speed_series
 
 
 def facts(*work_s: float) -> SpeedFacts:
@@ -45,3 +45,21 @@ def test_a_series_is_relative_to_the_median_and_has_gaps_where_nothing_was_probe
     probes = SpeedFacts(at_s=(0.01, 0.02, 0.03, 0.31, 0.9), work_s=(0.001, 0.001, 0.001, 0.002, 0.001))
     assert speed_series(probes, [0.0, 0.1, 0.2, 0.4]) == (None, 1.0, None, 0.5)
     assert speed_series(None, [0.0, 0.1]) == ()
+
+
+def speeds(*rates: float, error: float = 0.002) -> list[MachineSpeed]:
+    return [MachineSpeed(rate=rate, error=error, probes=50) for rate in rates]
+
+
+def test_runs_on_a_slower_machine_are_counted_against_the_median() -> None:
+    assert str(slow_runs(speeds(100.0, 101.0, 99.0, 90.0, 100.0))) == "the machine was 10% slower in 1 of 5 runs"
+
+
+def test_what_the_probe_cannot_tell_from_chance_is_no_slow_run() -> None:
+    assert slow_runs(speeds(100.0, 100.0, 92.0, error=0.05)) is None
+    assert slow_runs(speeds(100.0, 100.0, 97.0)) is None
+
+
+def test_two_speeds_are_too_few_to_tell_which_one_is_usual() -> None:
+    assert slow_runs(speeds(100.0, 50.0)) is None
+    assert slow_runs([None, *speeds(100.0, 50.0)]) is None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from s3bench.results.document import Result
+from s3bench.results.machine_speed import slow_runs
 from s3bench.results.measurement import Failure
 from s3bench.results.warnings import gather_warnings
 
@@ -23,8 +24,15 @@ def failure_lines(results: Iterable[Result], name: Callable[[Result], str]) -> I
 
 
 def warning_lines(results: Iterable[Result], name: Callable[[Result], str]) -> Iterator[str]:
-    """The warnings of all measurements, each kind once, with the results and the number of iterations that have it."""
-    for found in gather_warnings(results):
+    """The warnings of all measurements, each kind once, with the results and the number of iterations that have it.
+
+    Then each result during which the machine was slower than usual.
+    """
+    known = tuple(results)
+    for found in gather_warnings(known):
         where = name(found.places[0]) if len(found.places) == 1 else f"{len(found.places):,} results"
         count = f" ({found.count:,} iterations)" if found.count > 1 else ""
         yield f"{where}: {found.words}{count}"
+    for result in known:
+        if slow := slow_runs(run.machine_speed for run in result.runs):
+            yield f"{name(result)}: {slow}"
