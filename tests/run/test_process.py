@@ -609,13 +609,15 @@ def test_the_time_that_a_client_waits_for_a_core_is_told(spawner: Spawner, launc
     rival = subprocess.Popen((sys.executable, "-c", f"{burn}while True: pass"))
     try:
         work = f"{burn}end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
-        waited_s = spawner.run(launch(work)).usage.runqueue_wait_s
+        record = spawner.run(launch(work))
+        waited_s, used_s = record.usage.runqueue_wait_s, record.usage.cpu_s
         alone_s = spawner.run(launch("pass")).usage.runqueue_wait_s
     finally:
         rival.kill()
         rival.wait()
     if waited_s is None:
         pytest.skip("this kernel does not tell how long a process waits for a core")
-    assert waited_s > 0.1
+    assert used_s is not None
+    assert waited_s == pytest.approx((record.ended_ns - record.started_ns) / 1e9 - used_s, rel=0.3, abs=0.02)
     assert alone_s is not None
     assert alone_s < waited_s
