@@ -72,6 +72,8 @@ def _decided(
     errors = tuple(_failures(cells))
     if broken:
         return Verdict.INVALID, broken
+    if failing and same_program:
+        return Verdict.INVALID, tuple(f"the program differs from itself: {row.subject}: {row.reason}" for row in failing)
     if failing:
         return Verdict.FAIL, tuple(f"{row.subject}: {row.reason}" for row in failing)
     if errors:

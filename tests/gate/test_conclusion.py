@@ -128,8 +128,10 @@ def test_the_same_program_twice_is_no_pass_and_is_reported() -> None:
     assert concluded(SLIGHT, same_program=True).verdict is Verdict.INCONCLUSIVE
 
 
-def test_the_same_program_that_fails_still_fails() -> None:
-    assert concluded(SLOW, same_program=True).verdict is Verdict.FAIL
+def test_the_same_program_that_differs_from_itself_says_nothing_about_the_program() -> None:
+    conclusion = concluded(SLOW, same_program=True)
+    assert conclusion.verdict is Verdict.INVALID
+    assert conclusion.reasons[0].startswith("the program differs from itself: total_time of ")
 
 
 def test_a_stop_before_the_end_is_reported_beside_what_was_left_open() -> None:
