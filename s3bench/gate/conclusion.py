@@ -73,7 +73,9 @@ def _decided(
     if broken:
         return Verdict.INVALID, broken
     if failing and same_program:
-        return Verdict.INVALID, tuple(f"the program differs from itself: {row.subject}: {row.reason}" for row in failing)
+        return Verdict.INVALID, tuple(
+            f"the program differs from itself: {row.subject}: {row.reason}" for row in failing
+        )
     if failing:
         return Verdict.FAIL, tuple(f"{row.subject}: {row.reason}" for row in failing)
     if errors:
