@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,14 @@ class SpeedProbeHook(BuildHookInterface):
         source = Path(self.root) / "s3bench" / "run" / "speed_probe.c"
         library = source.with_name("libspeed_probe.so")
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        library.unlink(missing_ok=True)
         if self.target_name != "wheel" or sys.platform != "linux" or compiler is None:
             return
-        done = subprocess.run((compiler, "-O2", "-shared", "-fPIC", "-o", library, source), check=False)
+        # It gets its name when it is whole: another process may load it at any time.
+        with tempfile.TemporaryDirectory(dir=source.parent) as directory:
+            made = Path(directory) / library.name
+            done = subprocess.run((compiler, "-O2", "-shared", "-fPIC", "-o", made, source), check=False)
+            if done.returncode == 0:
+                made.replace(library)
         if done.returncode == 0:
             build_data["artifacts"].append(str(library.relative_to(self.root)))
             build_data["pure_python"] = False

@@ -27,7 +27,8 @@ import numpy as np
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
 from s3bench.clients.client import FoundClient
 from s3bench.gate.evidence import Role, Side
-from s3bench.gate.live import DELAY, INSPECTIONS, GateRules, recorded, run_gate
+from s3bench.gate.live import INSPECTIONS, GateRules, recorded, run_gate
+from s3bench.gate.live_cell import DELAY
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.row import RowKind, Verdict

@@ -47,11 +47,11 @@ from s3bench.gate.evidence import ClientCellEvidence, Inspection, Side
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.inspection import find_inspector
 from s3bench.gate.live import (
-    DELAY,
     INSPECTIONS,
     GateRules,
     run_gate,
 )
+from s3bench.gate.live_cell import DELAY
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Measurement

@@ -103,30 +103,30 @@ def main() -> int:
     for _ in range(options.rounds):
         for client, select in CAMPAIGNS:
             if options.client in {None, client}:
-                told = run_campaign(client, select)
+                campaign = run_campaign(client, select)
                 with DATA.open("a") as out:
-                    out.write(json.dumps(told, separators=(",", ":")) + "\n")
-                print(told["client"], told["benchmark"], told["load"], flush=True)
+                    out.write(json.dumps(campaign, separators=(",", ":")) + "\n")
+                print(campaign["client"], campaign["benchmark"], campaign["load"], flush=True)
     return 0
 
 
-def measurement(told: dict[str, Any]) -> Measurement:
+def measurement(campaign: dict[str, Any]) -> Measurement:
     """One run of a campaign, as far as the adjustment looks at it."""
-    system_s = told["cpu_time"] - told["user_cpu_time"]
+    system_s = campaign["cpu_time"] - campaign["user_cpu_time"]
     usage = UsageFacts(
-        user_cpu_s=told["user_cpu_time"], system_cpu_s=system_s, runqueue_wait_s=told["runqueue_wait_time"]
+        user_cpu_s=campaign["user_cpu_time"], system_cpu_s=system_s, runqueue_wait_s=campaign["runqueue_wait_time"]
     )
-    speed = told["speed"] and MachineSpeed(**dict(zip(("rate", "error", "probes"), told["speed"], strict=True)))
-    return replace(measure(iteration=0, total_s=told["total_time"], usage=usage), machine_speed=speed)
+    speed = campaign["speed"] and MachineSpeed(**dict(zip(("rate", "error", "probes"), campaign["speed"], strict=True)))
+    return replace(measure(iteration=0, total_s=campaign["total_time"], usage=usage), machine_speed=speed)
 
 
-def evidence(told: dict[str, Any]) -> ClientCellEvidence:
+def evidence(campaign: dict[str, Any]) -> ClientCellEvidence:
     """The pairs of a campaign."""
     pairs = (
         RunPair(order="AB", hash_seed=0, started_s=0.0, baseline=measurement(one), candidate=measurement(other))
-        for one, other in told["pairs"]
+        for one, other in campaign["pairs"]
     )
-    return ClientCellEvidence(name=told["benchmark"], pairs=tuple(pairs))
+    return ClientCellEvidence(name=campaign["benchmark"], pairs=tuple(pairs))
 
 
 def draw(number: int, file: Path) -> int:
@@ -155,15 +155,15 @@ def summarize() -> int:
     """Print each campaign, and medians by client."""
     ratios: dict[tuple[str, str, bool], list[float]] = {}
     for line in DATA.read_text().splitlines():
-        told = json.loads(line)
-        cell = evidence(told)
-        words = f"{told['at']} {told['client']:20} load {told['load'][1]:4.1f}"
+        campaign = json.loads(line)
+        cell = evidence(campaign)
+        words = f"{campaign['at']} {campaign['client']:20} load {campaign['load'][1]:4.1f}"
         for metric in ("cpu_time", "total_time"):
             series = series_of(cell, metric)
             raw, adjusted, facts = series.raw().sigma, series.sigma, series.adjustment
             assert raw is not None
             assert adjusted is not None
-            ratios.setdefault((told["client"], metric, raw >= NOISY), []).append(adjusted / raw)
+            ratios.setdefault((campaign["client"], metric, raw >= NOISY), []).append(adjusted / raw)
             slopes = f"{facts.speed_slope:.2f} {facts.wait_slope:.2f} {facts.moved}".rstrip() if facts else "none"
             words += f" | {metric} {raw:.4f} -> {adjusted:.4f} ({adjusted / raw:.2f}; slopes {slopes})"
         print(words)

@@ -1,6 +1,7 @@
 """What every document and record says of its origin: the version, the time, the command line and the machine."""
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -10,7 +11,9 @@ import s3bench
 from s3bench.cli.sandbox import confinement_warnings
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
+from s3bench.run import speed_probe
 from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.system.portable import IS_PORTABLE
 
 
 class CommandOrigin(TypedDict):
@@ -41,5 +44,12 @@ def machine_origin() -> MachineOrigin:
     """Describe this machine, with warnings about what disturbs measurements here."""
     facts = machine_facts()
     return MachineOrigin(
-        machine=msgspec.to_builtins(facts), warnings=(*machine_warnings(facts), *confinement_warnings())
+        machine=msgspec.to_builtins(facts),
+        warnings=(*machine_warnings(facts), *_speed_warnings(), *confinement_warnings()),
     )
+
+
+def _speed_warnings() -> Iterator[str]:
+    reason = speed_probe.missing()
+    if reason and not IS_PORTABLE:  # for which there is a warning already
+        yield f"the speed of the machine is not measured: {reason}; `s3bench doctor` says how to mend it"

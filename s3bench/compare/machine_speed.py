@@ -12,7 +12,7 @@ from s3bench.compare.similarity import same_machine
 from s3bench.results.document import Document, Result
 
 SHIFT_MIN = 0.02
-"""The smallest change of speed that is told: a smaller one changes no verdict of a comparison."""
+"""A smaller change of speed causes no warning: d0 of a gate's times is as large."""
 
 _RUNS_MIN = 3
 

@@ -25,6 +25,7 @@ _PAIRS_MIN = 4
 _SPEED_SLOPE = 1.2
 """Python clients slow down by 0.8 to 1.9 % where the probe's work does by 1 % (benchmarks/machine_speed.py)."""
 
+_SPEED, _WAIT = "the speed of the machine", "the wait for a core"
 _CPU_TIMES = frozenset({"cpu_time", "user_cpu_time", "system_cpu_time"})
 _DIRECTION_OF_WALL_TIMES = {"total_time": 1.0, "throughput": -1.0}
 
@@ -67,8 +68,7 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
         return None
     speed = _speed(pairs, _SPEED_SLOPE if direction is None else direction * _SPEED_SLOPE * _cpu_share(pairs))
     wait = None if direction is None else _wait(pairs, direction)
-    named = {"the speed of the machine": speed, "the wait for a core": wait}
-    known = {name: covariate for name, covariate in named.items() if covariate is not None}
+    known = {name: covariate for name, covariate in ((_SPEED, speed), (_WAIT, wait)) if covariate is not None}
     if not known:
         return None
     shift = None if speed is None else math.expm1(-signed_rank.hodges_lehmann(speed.differences))
@@ -77,11 +77,11 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
         nothing = (0.0,) * len(pairs)
         return Adjustment(log_ratios=nothing, facts=AdjustmentFacts(machine_shift=shift, moved=moved))
     found = explained(log_ratios, tuple(known.values()))
-    slope_of = dict(zip(map(id, known.values()), found.slopes, strict=True))
+    slopes = dict(zip(known, found.slopes, strict=True))
     return Adjustment(
         log_ratios=found.differences,
         facts=AdjustmentFacts(
-            speed_slope=slope_of.get(id(speed), 0.0), wait_slope=slope_of.get(id(wait), 0.0), machine_shift=shift
+            speed_slope=slopes.get(_SPEED, 0.0), wait_slope=slopes.get(_WAIT, 0.0), machine_shift=shift
         ),
     )
 

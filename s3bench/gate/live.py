@@ -8,7 +8,6 @@ A gate with a time limit gives its controls and then every benchmark the pairs o
 the time where pairs decide most, in the order of `s3bench.gate.schedule`.
 """
 
-import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,48 +16,31 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.bench.runner import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
+from s3bench.bench.runner import PLAIN, Bench, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest
-from s3bench.clients.padding import common_size
 from s3bench.clients.staging import stage
 from s3bench.gate.evidence import (
     ClientCellEvidence,
-    Inspection,
     Role,
-    RunPair,
     Side,
-    SideFailure,
 )
 from s3bench.gate.exact_metric import COUNTED_PAIRS
 from s3bench.gate.exact_rows import unconfirmed
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.instruction_counting import InstructionCounting, count_instructions
 from s3bench.gate.instruction_rows import undecided_in_time
+from s3bench.gate.live_cell import LiveCell, controls, live_cell
 from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.schedule import Identity, by_decisiveness, fitting
 from s3bench.gate.size import cells_to_size
-from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 
-CONTROL_DELAY = 2.0
-"""The delay planted into the positive control, in multiples of d1: well above what must not pass."""
-
 INSPECTIONS = 2
 """Runs under observation of each side; where they differ, as many more follow at once as confirm it."""
-
-DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
-"""With a number of seconds behind it, what a client's command line is prefixed with to start so much later."""
-
-# For the hash seed and what an inspector sets; the padding fills up what is not used.
-_SPARE_VARIABLES = 4
-_CONTROL_METRIC = "total_time"
-_DELAY_MIN_S = 0.004  # d1 of a short program can be less than what its start varies by
-# Of ten digits all, so that the environment keeps its size. 2^32 - 1 is Python's largest.
-_HASH_SEEDS = range(1_000_000_000, 2**32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +112,18 @@ def run_gate(
     """
     bench.reload_programs(clients.values())
     with ExitStack() as stack:
-        cells = [_live_cell(bench, definition, clients, rules, stack) for definition in definitions]
+        cells = [
+            live_cell(
+                bench,
+                definition,
+                clients,
+                rules.settings,
+                stack,
+                planted=rules.planted.get(definition, PLAIN),
+                sham=rules.sham.get(definition, PLAIN),
+            )
+            for definition in definitions
+        ]
         gate = _LiveGate(cells=cells, rules=rules, inspector=inspector, counting=counting, now=now)
         yield from gate.run()
 
@@ -175,7 +168,7 @@ class _LiveGate:
     def __init__(
         self,
         *,
-        cells: list["_LiveCell"],
+        cells: list[LiveCell],
         rules: GateRules,
         inspector: Inspector | None,
         counting: InstructionCounting | None,
@@ -220,7 +213,7 @@ class _LiveGate:
             cell.pair_s = self._now() - began_s
         benchmarks = tuple(self._cells)
         if self._rules.has_controls:
-            self._cells += _controls(self._cells, self._rules)
+            self._cells += controls(self._cells, self._rules.policy)
         self._undecided = frozenset(cell.evidence.identity for cell in self._cells)
         self._choose(benchmarks)
         for cell in benchmarks:
@@ -241,7 +234,7 @@ class _LiveGate:
         if self._rules.is_over(self._now()):
             yield self._status(progress, is_out_of_time=True)
 
-    def _choose(self, benchmarks: Sequence["_LiveCell"]) -> None:
+    def _choose(self, benchmarks: Sequence[LiveCell]) -> None:
         """Put off the benchmarks whose first looks do not fit into the time: the longest."""
         if self._rules.deadline_s is None:
             return
@@ -251,12 +244,12 @@ class _LiveGate:
         fit = fitting([cell.pair_s * runs for cell in benchmarks], left_s)
         self._late = frozenset(cell.evidence.identity for place, cell in enumerate(benchmarks) if place not in fit)
 
-    def _inspect(self, cell: "_LiveCell") -> None:
+    def _inspect(self, cell: LiveCell) -> None:
         if self._inspector is not None:
             cell.inspect(self._inspector, INSPECTIONS)
             self._confirm(cell)
 
-    def _confirm(self, cell: "_LiveCell") -> None:
+    def _confirm(self, cell: LiveCell) -> None:
         """Run a benchmark untimed until its counts no longer differ, or are confirmed to."""
         for _ in range(CONFIRMING_RUNS):
             metrics = unconfirmed(cell.evidence, self._rules.policy)
@@ -267,7 +260,7 @@ class _LiveGate:
             else:
                 cell.count(self._randomness)
 
-    def _look_by_look(self, cells: Sequence["_LiveCell"], goals: Sequence[int]) -> Iterator[GateStatus]:
+    def _look_by_look(self, cells: Sequence[LiveCell], goals: Sequence[int]) -> Iterator[GateStatus]:
         """Run what is undecided of `cells` up to the next look, until nothing is, in rounds."""
         for look, goal in enumerate(goals, start=1):
             self._undecided = self._decisions().undecided
@@ -292,8 +285,8 @@ class _LiveGate:
             pair_s = {identity: cell.pair_s for identity, cell in by_identity.items()}
             order = by_decisiveness(decisions.open_tests, pairs, pair_s, looks=self._goals)
             # A benchmark with counts alone has no test that needs pairs, and no place in that order.
-            counting = [each for each in by_identity if each in decisions.undecided and each not in order]
-            going = [by_identity[each] for each in (*order, *counting)]
+            of_counts = [each for each in by_identity if each in decisions.undecided and each not in order]
+            going = [by_identity[each] for each in (*order, *of_counts)]
             going = [cell for cell in going if cell.wants(self._goals[-1])]
             if not going:
                 return
@@ -305,7 +298,7 @@ class _LiveGate:
             while cell.wants(goal):
                 yield from self._quad(cell, progress)
 
-    def _quad(self, cell: "_LiveCell", progress: "_LookProgress") -> Iterator[GateStatus]:
+    def _quad(self, cell: LiveCell, progress: "_LookProgress") -> Iterator[GateStatus]:
         yield from self._unless_over(progress)
         began_s = self._now()
         cell.quad(self._randomness, began_s - self._started_s)
@@ -339,14 +332,14 @@ class _LiveGate:
 
     def _status(self, progress: "_LookProgress", *, is_out_of_time: bool = False) -> GateStatus:
         """The status now."""
-        cells = {cell.evidence.identity: cell for cell in self._cells if cell.wants(self._goals[-1])}
+        evidence = tuple(cell.evidence for cell in self._cells)
         left_s = [
             cell.pair_s * (self._goals[-1] - len(cell.pairs))
-            for each, cell in cells.items()
-            if each in (self._undecided or ())
+            for cell, shown in zip(self._cells, evidence, strict=True)
+            if cell.wants(self._goals[-1]) and shown.identity in (self._undecided or ())
         ]
         return GateStatus(
-            cells=tuple(cell.evidence for cell in self._cells),
+            cells=evidence,
             look=progress.look,
             goal=progress.goal,
             undecided=len(progress.going) + len(progress.waiting),
@@ -362,9 +355,7 @@ class _LiveGate:
 class _LookProgress:
     """Counts the pairs of those that take part in one look; `waiting` are undecided and get theirs later."""
 
-    def __init__(
-        self, *, look: int, goal: int, going: Sequence["_LiveCell"], waiting: Sequence["_LiveCell"] = ()
-    ) -> None:
+    def __init__(self, *, look: int, goal: int, going: Sequence[LiveCell], waiting: Sequence[LiveCell] = ()) -> None:
         self.look = look
         self.goal = goal
         self.going = tuple(going)
@@ -375,176 +366,3 @@ class _LookProgress:
     def pairs(self) -> int:
         """All pairs of those that take part."""
         return sum(len(cell.pairs) for cell in self.going)
-
-
-def _live_cell(
-    bench: Bench, definition: Definition, clients: Mapping[Side, FoundClient], rules: GateRules, stack: ExitStack
-) -> "_LiveCell":
-    runner_of = stack.enter_context(bench.workspace(definition.environment))
-    runners = {side: runner_of(definition, clients[side]) for side in Side}
-    planted, sham = rules.planted.get(definition, PLAIN), rules.sham.get(definition, PLAIN)
-    sizes = [runner.stack_size(rules.settings) for runner in runners.values()]
-    room = sum(len(f"{name}={value}") + 1 for name, value in planted.env.items())
-    size = StackSize(
-        size_bytes=common_size(*(size.size_bytes + room for size in sizes)),
-        entries=max(size.entries for size in sizes) + len(planted.env) + _SPARE_VARIABLES,
-    )
-    return _LiveCell(
-        definition=definition,
-        runners=runners,
-        settings=rules.settings,
-        conditions={
-            Side.BASELINE: replace(sham, stack=size),
-            Side.CANDIDATE: replace(planted, stack=size),
-        },
-    )
-
-
-@dataclass(slots=True, kw_only=True)
-class _LiveCell:
-    """One benchmark on both sides, or a control: runs quads and keeps what they showed."""
-
-    definition: Definition
-    runners: Mapping[Side, ClientRunner]
-    conditions: Mapping[Side, Conditions]
-    settings: Settings
-    role: Role = Role.BENCHMARK
-    planted_s: float = 0.0
-    pairs: list[RunPair] = field(default_factory=list)
-    sizing: list[RunPair] = field(default_factory=list)
-    inspections: dict[Side, list[Inspection]] = field(default_factory=lambda: {side: [] for side in Side})
-    counted: dict[Side, list[Measurement]] = field(default_factory=lambda: {side: [] for side in Side})
-    failures: list[SideFailure] = field(default_factory=list)
-    warm_s: float = 0.0
-    pair_s: float = 0.0
-
-    @property
-    def evidence(self) -> ClientCellEvidence:
-        """What it showed so far."""
-        return ClientCellEvidence(
-            name=self.definition.name,
-            dimensions=tuple({name: value} for name, value in self.definition.dimensions),
-            role=self.role,
-            pairs=tuple(self.pairs),
-            baseline_inspections=tuple(self.inspections[Side.BASELINE]),
-            candidate_inspections=tuple(self.inspections[Side.CANDIDATE]),
-            failures=tuple(self.failures),
-            planted_s=self.planted_s,
-            sizing=tuple(self.sizing),
-            baseline_counted=tuple(self.counted[Side.BASELINE]),
-            candidate_counted=tuple(self.counted[Side.CANDIDATE]),
-        )
-
-    @property
-    def can_run(self) -> bool:
-        """Whether it has not failed."""
-        return not self.failures
-
-    def wants(self, goal: int) -> bool:
-        """Whether it can be run on, to have `goal` pairs."""
-        return self.can_run and len(self.pairs) < goal
-
-    def warm(self, randomness: random.Random) -> None:
-        """Run each side once, unmeasured: page cache and byte-code are then warm, on both sides alike."""
-        hash_seed = randomness.choice(_HASH_SEEDS)
-        times_s = []
-        for side in Side:
-            measurement = self._once(side, 0, hash_seed)
-            if measurement is None:
-                return
-            times_s.append(measurement.total_time)
-        self.warm_s = min(times_s)
-
-    def quad(self, randomness: random.Random, at_s: float) -> None:
-        """Run two pairs, ABBA or BAAB; a pair of which either run failed is no pair."""
-        self._quad(self.pairs, randomness, at_s)
-
-    def sizing_quad(self, randomness: random.Random, at_s: float) -> None:
-        """The same for the size alone."""
-        self._quad(self.sizing, randomness, at_s)
-
-    def _quad(self, pairs: list[RunPair], randomness: random.Random, at_s: float) -> None:
-        first = randomness.choice(tuple(Side))
-        second = Side.CANDIDATE if first is Side.BASELINE else Side.BASELINE
-        for order in ((first, second), (second, first)):
-            hash_seed = randomness.choice(_HASH_SEEDS)
-            runs = {side: self._once(side, len(self.pairs) + len(self.sizing), hash_seed) for side in order}
-            baseline, candidate = runs[Side.BASELINE], runs[Side.CANDIDATE]
-            if baseline is None or candidate is None:
-                return
-            pairs.append(
-                RunPair(
-                    order="AB" if order[0] is Side.BASELINE else "BA",
-                    hash_seed=hash_seed,
-                    started_s=round(at_s, 3),
-                    baseline=baseline,
-                    candidate=candidate,
-                )
-            )
-
-    def inspect(self, inspector: Inspector, count: int) -> None:
-        """Run each side `count` times under observation."""
-        for _ in range(0 if self.failures else count):
-            for side in Side:
-                seen = inspector.inspect(self.runners[side], self.settings, self.conditions[side])
-                if isinstance(seen, Failure):
-                    self.failures.append(SideFailure(side=side, failure=seen))
-                    return
-                self.inspections[side].append(seen)
-
-    def count(self, randomness: random.Random) -> None:
-        """Run each side once more, untimed, for its counts alone."""
-        hash_seed = randomness.choice(_HASH_SEEDS)
-        for side in Side:
-            run = self._once(side, len(self.counted[side]), hash_seed)
-            if run is None:
-                return
-            self.counted[side].append(run)
-
-    def count_instructions(self, inspector: Inspector, side: Side, timeout_s: float) -> Failure | None:
-        """Inspect one side once; unlike in `inspect`, a run that fails is returned and is not evidence."""
-        settings = replace(self.settings, timeout_s=timeout_s)
-        seen = inspector.inspect(self.runners[side], settings, self.conditions[side])
-        if isinstance(seen, Failure):
-            return seen
-        self.inspections[side].append(seen)
-        return None
-
-    def control(self, role: Role, delay_s: float = 0.0) -> "_LiveCell":
-        """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
-        baseline = self.conditions[Side.BASELINE]
-        delayed = replace(baseline, prefix=(*DELAY, f"{delay_s:.4f}")) if delay_s else baseline
-        return _LiveCell(
-            definition=self.definition,
-            runners=dict.fromkeys(Side, self.runners[Side.BASELINE]),
-            conditions={Side.BASELINE: baseline, Side.CANDIDATE: delayed},
-            settings=self.settings,
-            pair_s=self.pair_s + delay_s,
-            role=role,
-            planted_s=delay_s,
-        )
-
-    def _once(self, side: Side, number: int, hash_seed: int) -> Measurement | None:
-        conditions = self.conditions[side]
-        conditions = replace(conditions, env={**conditions.env, "PYTHONHASHSEED": str(hash_seed)})
-        outcome = self.runners[side].run_once(number, self.settings, f"{self.definition.name}-{side}", conditions)
-        if isinstance(outcome, Failure):
-            self.failures.append(SideFailure(side=side, failure=outcome))
-            return None
-        return outcome
-
-
-def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
-    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it.
-
-    Counts alone need none.
-    """
-    able = [cell for cell in cells if cell.can_run]
-    if not able or not rules.policy.metrics:
-        return []
-    quickest = min(able, key=lambda cell: cell.warm_s)
-    zone = rules.policy.indifference_zone(_CONTROL_METRIC)
-    assert zone is not None
-    delay_s = max(CONTROL_DELAY * math.expm1(zone.limits(quickest.warm_s).d1) * quickest.warm_s, _DELAY_MIN_S)
-    delayed = [quickest.control(Role.POSITIVE_CONTROL, delay_s)] if rules.policy.shows_delay else []
-    return [quickest.control(Role.NEGATIVE_CONTROL), *delayed]

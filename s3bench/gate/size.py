@@ -55,7 +55,7 @@ def with_size(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Ga
 
 
 def _sized(row: GateRow, fresh: PairedSeries) -> GateRow:
-    low, high = widened(fresh).series.interval()
+    low, high = fresh.interval()  # too few to show whether neighbours are alike
     return replace(
         row,
         baseline=median(fresh.baseline),

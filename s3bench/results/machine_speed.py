@@ -15,7 +15,7 @@ from statistics import fmean, median
 import msgspec
 
 SLOWER_MIN = 0.05
-"""The least loss of speed that is told."""
+"""A smaller loss of speed is not reported."""
 
 _PROBES_MIN = 4
 _RUNS_MIN = 3

@@ -96,7 +96,12 @@ METRICS: tuple[Metric, ...] = (
     _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),
     _neutral("voluntary_context_switches", Unit.COUNT, "number of times that it waited for something", _RUSAGE),
     _neutral("involuntary_context_switches", Unit.COUNT, "number of times that the kernel preempted it", _RUSAGE),
-    _neutral("machine_speed.rate", Unit.PER_SECOND, "speed of the client's core: mean rate of a fixed work", _SPEED),
+    _neutral(
+        "machine_speed.rate",
+        Unit.PER_SECOND,
+        "speed of the client's core: how often a second it does a fixed piece of work",
+        _SPEED,
+    ),
     _neutral("machine_speed.error", Unit.SHARE, "relative standard error of that mean", _SPEED),
     _neutral("machine_speed.probes", Unit.COUNT, "number of probes", _SPEED),
     _neutral("runqueue_wait_time", Unit.SECONDS, "time its first thread was ready to run and had no core", _SCHEDSTAT),
@@ -124,7 +129,12 @@ METRICS: tuple[Metric, ...] = (
     _neutral("wire.checksums_verified", Unit.COUNT, "checksums of the client that the server recomputed", _WIRE),
     _neutral("harness.samples", Unit.COUNT, "samples taken", _HARNESS),
     _lower("harness.turnaround_time", Unit.SECONDS, "end of the iteration before to the start of this one", _HARNESS),
-    _lower("harness.sampler_cpu_time", Unit.SECONDS, "CPU time of the sampler during the iteration", _HARNESS),
+    _lower(
+        "harness.sampler_cpu_time",
+        Unit.SECONDS,
+        "CPU time of sampling, of looking for helper processes and of probing the core during the iteration",
+        _HARNESS,
+    ),
     _lower("harness.server_cpu_time", Unit.SECONDS, "CPU time of the server during the iteration", _HARNESS),
     Metric(
         name="load.operations_rate",

@@ -60,7 +60,7 @@ def measure_run(
         wire=None if log is None else wire_facts(log, started_ns=started_ns),
         milestones_s={name: at_s for name, at_s in milestones_s.items() if name != FIRST_CALL},
         first_client_invocation_s=milestones_s.get(FIRST_CALL),
-        sampler_cpu_s=record.sampler_cpu_s if series is not None else None,
+        sampler_cpu_s=record.sampler_cpu_s,
         turnaround_s=turnaround_s,
         network=tuple(
             NetworkFigure(

@@ -65,7 +65,7 @@ class PeakSource(StrEnum):
 
     `KERNEL`: the kernel's high-water mark of the largest process, and never less than a sample of it: the mark is kept
     in per-CPU counters that lag by some pages. `TREE`: the largest sum over
-    processes alive at the same time, as sampled; pages that they share count once where the system tells which
+    processes alive at the same time, as sampled; pages that they share count once where the system shows which
     (`tree_memory`), and for each of them elsewhere. `SAMPLED`: the largest sample of a client so small that the
     spawner's own memory hides its high-water mark.
     """

@@ -266,14 +266,14 @@ class _Helper:
                 cost_ns=self._sample_cost_ns,
                 started_ns=started_ns,
             )
-        if request["measures_speed"]:
-            self._probe = SpeedProbe(pid, cost_ns=self._probe_cost_ns)
         memory = open_tree_memory(
             pid,
             expects_helpers=request["program"] in self._with_helpers,
             is_alone=sampler is None,
             cost_ns=self._look_cost_ns,
         )
+        if request["measures_speed"]:
+            self._probe = SpeedProbe(pid, cost_ns=self._probe_cost_ns)
         return _Observers(tree, sampler, memory, self._probe if request["measures_speed"] else None)
 
     def _learn(self, program: bytes, observers: _Observers, high_water_bytes: int) -> None:

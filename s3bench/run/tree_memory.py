@@ -172,7 +172,7 @@ class TreeMemory:
 
     Memory of their own counts in full. Pages that a fork left shared, and shared memory, count once, as the kernel's
     page shares tell. Files (programs and libraries) count once for all processes of the same program. Between two looks
-    the high-water mark of each process tells how far it grew: the largest such growth is added.
+    the high-water mark of each process shows how far it grew: the largest such growth is added.
 
     A child that has not called exec is taken in when it was found twice: until then it may use its parent's memory
     (vfork). What a process does after its last look, and one that ends before its first, is not in `peak_bytes`. How
@@ -309,7 +309,7 @@ class TreeMemory:
         is_counted = self._is_time_to_count(held, needs_shares=needs_shares) and self._count_shared(held)
         is_current = _identity(held) == self._shared_of
         if needs_shares and not is_current:
-            return _sum(held)  # their faults stay uncounted too, so that the ceiling tells of them
+            return _sum(held)  # their faults stay uncounted too, so that the ceiling counts them
         for pid, memory in held.items():
             if pid != self._pid and (is_counted or not memory.is_forked):
                 self._count_faults(pid, memory)
@@ -328,7 +328,7 @@ class TreeMemory:
         if unseen <= self._unseen_faults:
             return
         client = self._read(self._pid)
-        if client is None:  # it has ended: `unseen_bytes` tells of them
+        if client is None:  # it has ended: `unseen_bytes` counts them
             return
         unseen_bytes = (unseen - self._unseen_faults) * _PAGE_BYTES
         self.ceiling_bytes = max(self.ceiling_bytes, max(held_bytes, client.high_water) + unseen_bytes)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
 from s3bench.clients.client import FoundClient
-from s3bench.gate.live import DELAY
+from s3bench.gate.live_cell import DELAY
 from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.run.fixture import plan_tree
 from s3bench.run.workspace import Workspace

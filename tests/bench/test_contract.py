@@ -14,7 +14,7 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.errors import ClientNotFound, MachineError
-from s3bench.gate.live import DELAY
+from s3bench.gate.live_cell import DELAY
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured

@@ -17,7 +17,7 @@ from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.inprocess import URL, read_log, write_script
 from s3bench.clients.invocation import invocation
-from s3bench.clients.probes.s3bench_probe.milestones import Milestones
+from s3bench.clients.probes.s3bench_probe.milestones import MilestoneLog
 from s3bench.clients.store import ClientStore
 from s3bench.clients.transfer_settings import transfer_settings
 from s3bench.s3.endpoint import StubEndpoint
@@ -219,7 +219,7 @@ def test_every_setting_that_boto3_has_reaches_its_transfer_config(monkeypatch: p
         "kind": "boto3-classic", "settings": transfer_settings(block), "endpoint_url": URL, "region": "us-east-1",
         "ca_bundle": None,
     }  # fmt: skip
-    backend = Boto3Backend(request, Milestones())
+    backend = Boto3Backend(request, MilestoneLog())
     classic, crt = backend._config("classic"), backend._config("crt")
     sizes = (16 << 20, 32 << 20, 77)
     assert (classic.multipart_threshold, classic.multipart_chunksize, classic.max_concurrency) == sizes

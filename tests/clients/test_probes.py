@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from s3bench.clients.driver import DRIVER
 from s3bench.clients.inprocess import check_in_process, read_log, write_script
 from s3bench.clients.probes.s3bench_probe import plugin
-from s3bench.clients.probes.s3bench_probe.milestones import Milestones
+from s3bench.clients.probes.s3bench_probe.milestones import MilestoneLog
 from s3bench.clients.probes.s3bench_probe.stubbing import Raw, Stub, fits, slice_of
 from s3bench.errors import BadInput
 from s3bench.s3.protocol.ranges import Unsatisfiable, parse_range
@@ -31,7 +31,7 @@ def lines(path: Path) -> dict[str, int]:
 
 def test_a_milestone_is_marked_the_first_time_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("S3BENCH_PROBE_FILE", str(tmp_path / "m"))
-    milestones = Milestones()
+    milestones = MilestoneLog()
     milestones.mark("one", 123)
     milestones.mark("one", 456)
     milestones.mark("two")
@@ -42,7 +42,7 @@ def test_a_milestone_is_marked_the_first_time_alone(tmp_path: Path, monkeypatch:
 def test_without_a_probe_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("S3BENCH_PROBE_FILE", raising=False)
     monkeypatch.chdir(tmp_path)
-    Milestones().mark("one")
+    MilestoneLog().mark("one")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,7 +18,6 @@ from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import (
-    CONTROL_DELAY,
     INSPECTIONS,
     GateRules,
     GateStatus,
@@ -26,6 +25,7 @@ from s3bench.gate.live import (
     run_gate,
     stage_sides,
 )
+from s3bench.gate.live_cell import CONTROL_DELAY
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, encode_record, parse_record

@@ -103,10 +103,10 @@ def test_requests_beyond_the_bound_are_counted() -> None:
     assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
 
 
-def test_samples_are_kept_where_there_are_some() -> None:
+def test_samples_are_kept_where_there_are_some_and_what_observing_cost_in_any_case() -> None:
     assert measured().series == UsageSeries(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
     unsampled = measured(record=replace(RECORD, series=None))
-    assert (unsampled.series, unsampled.harness.sampler_cpu_time) == (None, None)
+    assert (unsampled.series, unsampled.harness.sampler_cpu_time) == (None, RECORD.sampler_cpu_s)
 
 
 def test_nothing_is_kept_unasked() -> None:

@@ -5,50 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
-from s3bench.run import spawner as spawner_module
-from s3bench.run import speed_probe
-from s3bench.run.process import Launch, PeakSource, ProcessRecord, Spawner
+from s3bench.run.process import Spawner
 from tests.processes import await_end
+from tests.run.programs import BURN, MIB, Launcher, in_child
 
-MIB = 1 << 20
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc or subreaper")
-
-Launcher = Callable[..., Launch]
-
-
-@pytest.fixture(scope="module")
-def spawner() -> Iterator[Spawner]:
-    with Spawner() as spawner:
-        yield spawner
-
-
-@pytest.fixture
-def launch(tmp_path: Path) -> Launcher:
-    """Make launches of Python code, or of `argv`, whose output goes below `tmp_path`."""
-    (tmp_path / "work").mkdir()
-
-    def make(code: str = "", *args: str, argv: tuple[str, ...] = (), **changes: object) -> Launch:
-        return replace(
-            Launch(
-                argv=argv or (sys.executable, "-I", "-S", "-c", code, *args),
-                env={},
-                cwd=tmp_path / "work",
-                stdout=tmp_path / "stdout",
-                stderr=tmp_path / "stderr",
-                timeout_s=30,
-                interval_s=0.001,
-            ),
-            **changes,  # type: ignore[arg-type]
-        )
-
-    return make
 
 
 def alive(pid: int) -> bool:
@@ -355,151 +322,6 @@ class TestTheHelper:
         assert Path(f"/proc/{spawner.pid}/task/{spawner.pid}/children").read_text("ascii") == ""
 
 
-HOLD = "held = bytearray(b'x') * ({mib} << 20)"
-BURN = "import time\nend = time.process_time() + {cpu_s}\nwhile time.process_time() < end: pass"
-
-
-def in_child(code: str) -> str:
-    """Code that runs `code` in a child and waits for it."""
-    return f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-S', '-c', {code!r}], check=True)"
-
-
-class TestMemory:
-    @pytest.mark.parametrize("depth", [0, 1, 2])
-    @pytest.mark.parametrize("interval_s", [0.001, None])
-    def test_memory_counts_whoever_of_the_tree_holds_it(
-        self, spawner: Spawner, launch: Launcher, depth: int, interval_s: float | None
-    ) -> None:
-        code = HOLD.format(mib=64)
-        for _ in range(depth):
-            code = in_child(code)
-        record = spawner.run(launch(code, interval_s=interval_s))
-        assert record.exit_code == 0
-        assert 64 * MIB < record.usage.peak_memory_bytes < (64 + 16 * (depth + 1)) * MIB
-
-    @linux_only
-    def test_memory_held_by_two_processes_at_once_adds_up(self, spawner: Spawner, launch: Launcher) -> None:
-        code = HOLD.format(mib=48) + "\n" + in_child(HOLD.format(mib=48) + "\nimport time; time.sleep(0.5)")
-        record = spawner.run(launch(code))
-        assert record.peak_memory_source == PeakSource.TREE
-        assert record.usage.peak_memory_bytes > 96 * MIB
-        assert max(record.series.rss_bytes) >= record.usage.peak_memory_bytes  # a sample counts shared pages twice
-
-    def test_the_size_of_the_harness_does_not_show(self, launch: Launcher) -> None:
-        ballast = bytearray(b"x") * (256 * MIB)
-        with Spawner() as started_from_a_large_harness:
-            record = started_from_a_large_harness.run(launch(HOLD.format(mib=32)))
-        assert len(ballast) == 256 * MIB
-        assert 32 * MIB < record.usage.peak_memory_bytes < 56 * MIB
-        assert record.peak_memory_source == PeakSource.KERNEL
-
-    @linux_only
-    def test_a_client_smaller_than_the_helper_is_said_to_be_uncertain(self, spawner: Spawner, launch: Launcher) -> None:
-        record = spawner.run(launch(argv=("/bin/true",), interval_s=None))
-        assert [warning for warning in record.warnings if "upper bound" in warning]
-
-
-HELD_MIB, HELPER_MIB = 48, 32
-TELL = """
-import os, time
-status = open("/proc/self/status").read()
-os.write(1, status[status.index("RssAnon:") + 8 :].split()[0].encode() + b"\\n")
-"""
-HELPER = f"{TELL}{HOLD.format(mib=HELPER_MIB)}\ntime.sleep(0.4)\n"
-START = "import subprocess, sys\nhelper = subprocess.Popen([sys.executable, '-I', '-S', '-c', {code!r}])\n"
-WITH_HELPERS = {
-    "a helper that lives as long as its parent": START.format(code=HELPER) + "helper.wait()",
-    "a helper that ends early": START.format(code=HELPER) + f"helper.wait()\n{BURN.format(cpu_s=0.1)}",
-    "a helper of a helper": START.format(
-        code=START.replace("helper =", TELL + "helper =").format(code=HELPER) + "helper.wait()"
-    )
-    + "helper.wait()",
-    "a fork": f"import os, time\nif not os.fork():\n    more = bytearray(b'x') * ({HELPER_MIB} << 20)\n"
-    "    time.sleep(0.4)\n    os._exit(0)\nos.wait()",
-    "a fork that writes to its parent's pages": "import os, time\nif not os.fork():\n"
-    f"    for at in range(0, {HELPER_MIB} << 20, 4096): held[at] = 1\n    time.sleep(0.4)\n    os._exit(0)\nos.wait()",
-}
-
-
-def run_and_run_with(
-    looks: dict[str, int], job: Launch, monkeypatch: pytest.MonkeyPatch
-) -> tuple[ProcessRecord, ProcessRecord]:
-    """Run a job as it is, and once as if these were the helper's looks at two processes."""
-    receive = spawner_module.receive
-
-    def changed(control: int) -> dict[str, object]:
-        reply = receive(control)
-        return {**reply, "process_count": 2, "tree": reply["tree"] | looks}
-
-    with Spawner() as spawner:
-        plain = spawner.run(replace(job, interval_s=None))
-        monkeypatch.setattr(spawner_module, "receive", changed)
-        return plain, spawner.run(replace(job, interval_s=None))
-
-
-@linux_only
-class TestMemoryOfHelperProcesses:
-    @pytest.mark.parametrize(
-        ("helpers", "interval_s"),
-        [*((name, None) for name in WITH_HELPERS), ("a helper that ends early", 0.001), ("a fork", 0.001)],
-    )
-    def test_the_peak_is_what_all_hold_together(
-        self, spawner: Spawner, launch: Launcher, helpers: str, interval_s: float | None
-    ) -> None:
-        code = f"import subprocess\n{HOLD.format(mib=HELD_MIB)}\n"
-        alone = spawner.run(launch(code, interval_s=None))
-        job = launch(code + WITH_HELPERS[helpers], interval_s=interval_s)
-        record = spawner.run(job)
-        own_bytes = sum(int(line) * 1024 for line in job.stdout.read_text("ascii").split())
-        truth_bytes = alone.usage.peak_memory_bytes + own_bytes + HELPER_MIB * MIB
-        assert record.usage.peak_memory_bytes == pytest.approx(truth_bytes, rel=0.03)
-        assert record.peak_memory_source == PeakSource.TREE
-        assert not [warning for warning in record.warnings if "bound" in warning]
-
-    def test_helpers_too_short_lived_to_be_seen_make_the_peak_a_lower_bound(
-        self, spawner: Spawner, launch: Launcher
-    ) -> None:
-        code = (
-            f"import os\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(40):\n    if not os.fork():\n"
-            "        more = bytearray(b'x') * (1 << 20)\n        os._exit(0)\n    os.wait()"
-        )
-        record = spawner.run(launch(code, interval_s=None))
-        assert [warning for warning in record.warnings if "lower bound" in warning]
-
-    def test_growth_of_the_largest_after_the_last_look_is_added_to_what_the_others_held(
-        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        looks = {"bytes_max": 40 * MIB, "high_water_max": 30 * MIB, "last_rest_bytes": HELPER_MIB * MIB}
-        alone, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
-        assert record.peak_memory_source == PeakSource.TREE
-        assert record.usage.peak_memory_bytes == pytest.approx(
-            alone.usage.peak_memory_bytes + HELPER_MIB * MIB, abs=MIB
-        )
-
-    @pytest.mark.parametrize("is_upper_bound", [True, False])
-    def test_a_peak_with_shared_pages_counted_for_each_is_an_upper_bound(
-        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch, is_upper_bound: bool
-    ) -> None:
-        looks = {"bytes_max": 90 * MIB, "is_upper_bound": is_upper_bound, "high_water_max": 90 * MIB}
-        _, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
-        assert record.usage.peak_memory_bytes == 90 * MIB
-        assert bool([warning for warning in record.warnings if "upper bound" in warning]) == is_upper_bound
-
-    def test_helpers_that_hold_next_to_nothing_give_no_warning(self, spawner: Spawner, launch: Launcher) -> None:
-        code = f"import subprocess\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(3): subprocess.run(['/bin/true'])"
-        record = spawner.run(launch(code, interval_s=None))
-        assert record.warnings == ()
-
-    def test_a_shell_around_a_client_that_frees_and_takes_memory_again_gives_no_warning(
-        self, spawner: Spawner, launch: Launcher
-    ) -> None:
-        code = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: bytearray(8 << 20)"
-        shell = ("/bin/sh", "-c", f"'{sys.executable}' -I -S -c '{code}'; exit $?")
-        record = spawner.run(launch(argv=shell, interval_s=None))
-        assert record.exit_code == 0
-        assert not [warning for warning in record.warnings if "lower bound" in warning]
-
-
 class TestCpu:
     @pytest.mark.parametrize("depth", [0, 1, 2])
     def test_cpu_time_counts_whoever_of_the_tree_uses_it(self, spawner: Spawner, launch: Launcher, depth: int) -> None:
@@ -562,44 +384,6 @@ class TestSeries:
         record = spawner.run(launch(code))
         assert record.usage.cpu_s > 0.15
         assert [warning for warning in record.warnings if "too short-lived" in warning]
-
-
-def test_the_core_is_probed_while_the_client_runs_and_not_while_it_waits(spawner: Spawner, launch: Launcher) -> None:
-    if speed_probe.missing():
-        pytest.skip(f"the speed of the machine is not measured: {speed_probe.missing()}")
-    code = (
-        "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
-        "print(time.monotonic_ns())\ntime.sleep(0.3)\nprint(time.monotonic_ns())"
-    )
-    client = launch(code, interval_s=None, measures_speed=True)
-    record = spawner.run(client)
-    assert record.speed is not None
-    assert len(record.speed.at_s) == len(record.speed.work_s) > 10
-    assert all(0 < each < 0.01 for each in sorted(record.speed.work_s)[: len(record.speed.work_s) // 2])
-    asleep_s, awake_s = ((int(line) - record.started_ns) / 1e9 for line in client.stdout.read_text().split())
-    assert not [at_s for at_s in record.speed.at_s if asleep_s + 0.01 < at_s < awake_s]
-
-
-def test_a_client_of_many_threads_is_followed_to_the_one_that_runs(spawner: Spawner, launch: Launcher) -> None:
-    if speed_probe.missing():
-        pytest.skip(f"the speed of the machine is not measured: {speed_probe.missing()}")
-    code = (
-        "import threading, time\n"
-        "def work():\n"
-        "    end = time.thread_time() + 0.3\n"
-        "    while time.thread_time() < end: pass\n"
-        "idle = [threading.Thread(target=time.sleep, args=(0.5,)) for _ in range(8)]\n"
-        "busy = threading.Thread(target=work)\n"
-        "for each in (*idle, busy): each.start()\n"
-        "for each in (*idle, busy): each.join()\n"
-    )
-    record = spawner.run(launch(code, interval_s=None, measures_speed=True))
-    assert record.speed is not None
-    assert len(record.speed.at_s) > 5
-
-
-def test_without_being_asked_for_the_core_is_not_probed(spawner: Spawner, launch: Launcher) -> None:
-    assert spawner.run(launch("sum(range(10**6))")).speed is None
 
 
 @linux_only

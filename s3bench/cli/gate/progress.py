@@ -47,7 +47,7 @@ class GateProgress:
             self._ticker.say(takes)
             return
         left_s = max(self._deadline_s - self._now(), 0.0)
-        self._ticker.say(f"{takes}; --max-time leaves {_whole(left_s)}")
+        self._ticker.say(f"{takes}; --max-time leaves {_whole(left_s)} for them")
         if status.late:
             late = f"the first look of {status.late} of {count} benchmarks"
             self._ticker.say(f"{late} does not fit into that time: the longest come last")

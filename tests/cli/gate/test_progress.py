@@ -48,8 +48,8 @@ def heard(*statuses: GateStatus, deadline_s: float | None = None) -> Heard:
 def test_it_says_at_the_start_how_long_all_pairs_take_at_most_and_once() -> None:
     plan = "all pairs of 2 benchmarks and 1 control take at most 12.5 min"
     assert heard(status(), status(at_most_s=750.0), status(at_most_s=700.0)).lines == [plan]
-    assert heard(status(at_most_s=750.0), deadline_s=60.0).lines == [f"{plan}; --max-time leaves 60 s"]
-    assert heard(status(at_most_s=750.0), deadline_s=-1.0).lines == [f"{plan}; --max-time leaves 0 s"]
+    assert heard(status(at_most_s=750.0), deadline_s=60.0).lines == [f"{plan}; --max-time leaves 60 s for them"]
+    assert heard(status(at_most_s=750.0), deadline_s=-1.0).lines == [f"{plan}; --max-time leaves 0 s for them"]
 
 
 def test_it_says_at_the_start_which_first_looks_do_not_fit() -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import boto3.session
 from boto3.s3.transfer import TransferConfig, create_transfer_manager
 from botocore.config import Config
-from s3bench_probe.milestones import Milestones  # type: ignore[import-not-found,unused-ignore]
+from s3bench_probe.milestones import MilestoneLog  # type: ignore[import-not-found,unused-ignore]
 from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
 from s3transfer.subscribers import BaseSubscriber
 
@@ -23,7 +23,7 @@ _CLASSIC_SETTINGS = (*_CRT_SETTINGS, "max_bandwidth", "io_chunksize")
 _CALLBACK_S = 30.0
 
 
-def make_backend(request: dict[str, Any], milestones: Milestones) -> Boto3Backend:
+def make_backend(request: dict[str, Any], milestones: MilestoneLog) -> Boto3Backend:
     """Make the backend for a driver's request."""
     return Boto3Backend(request, milestones)
 
@@ -31,7 +31,7 @@ def make_backend(request: dict[str, Any], milestones: Milestones) -> Boto3Backen
 class Boto3Backend:
     """One S3 client and one transfer manager for the whole command, as a program that cares for speed has it."""
 
-    def __init__(self, request: dict[str, Any], milestones: Milestones) -> None:
+    def __init__(self, request: dict[str, Any], milestones: MilestoneLog) -> None:
         self._settings = request["settings"]
         self._crt = request["kind"] == "boto3-crt"
         self._client = _make_client(request)
@@ -145,7 +145,7 @@ def _make_client(request: dict[str, Any]) -> Any:
     )
 
 
-def _point_crt_at(request: dict[str, Any], milestones: Milestones) -> None:
+def _point_crt_at(request: dict[str, Any], milestones: MilestoneLog) -> None:
     """Make boto3 build its CRT client for our endpoint: by itself it ignores `endpoint_url` and goes to AWS."""
     import boto3.crt  # noqa: PLC0415 (fails without awscrt, which boto3-classic does not need)
     from s3transfer.crt import BotocoreCRTRequestSerializer, create_s3_crt_client  # noqa: PLC0415 (as above)

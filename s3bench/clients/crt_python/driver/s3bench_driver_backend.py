@@ -15,7 +15,7 @@ from awscrt.auth import AwsCredentialsProvider
 from awscrt.http import HttpHeaders, HttpRequest
 from awscrt.io import ClientBootstrap, ClientTlsContext, DefaultHostResolver, EventLoopGroup, TlsContextOptions
 from awscrt.s3 import S3Client, S3Request, S3RequestTlsMode, S3RequestType, get_recommended_throughput_target_gbps
-from s3bench_probe.milestones import Milestones  # type: ignore[import-not-found,unused-ignore]
+from s3bench_probe.milestones import MilestoneLog  # type: ignore[import-not-found,unused-ignore]
 from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
 
 # As many requests as s3transfer hands to the CRT at once.
@@ -24,7 +24,7 @@ _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 _FALLBACK_GBPS = 10.0
 
 
-def make_backend(request: dict[str, Any], milestones: Milestones) -> CrtBackend:
+def make_backend(request: dict[str, Any], milestones: MilestoneLog) -> CrtBackend:
     """Make the backend for a driver's request."""
     return CrtBackend(request, milestones)
 
@@ -32,7 +32,7 @@ def make_backend(request: dict[str, Any], milestones: Milestones) -> CrtBackend:
 class CrtBackend:
     """One CRT S3 client for the whole command."""
 
-    def __init__(self, request: dict[str, Any], milestones: Milestones) -> None:
+    def __init__(self, request: dict[str, Any], milestones: MilestoneLog) -> None:
         self._host = urlsplit(request["endpoint_url"]).netloc
         self._settings = request["settings"]
         self._milestones = milestones

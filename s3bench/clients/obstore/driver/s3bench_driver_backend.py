@@ -9,14 +9,14 @@ from typing import Any
 
 import obstore  # type: ignore[import-not-found,unused-ignore]
 from obstore.store import S3Store  # type: ignore[import-not-found,unused-ignore]
-from s3bench_probe.milestones import Milestones  # type: ignore[import-not-found,unused-ignore]
+from s3bench_probe.milestones import MilestoneLog  # type: ignore[import-not-found,unused-ignore]
 from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
 
 _THREADS = 10
 _CONCURRENCY = 12
 
 
-def make_backend(request: dict[str, Any], milestones: Milestones) -> ObstoreBackend:
+def make_backend(request: dict[str, Any], milestones: MilestoneLog) -> ObstoreBackend:
     """Make the backend for a driver's request."""
     return ObstoreBackend(request, milestones)
 
@@ -24,7 +24,7 @@ def make_backend(request: dict[str, Any], milestones: Milestones) -> ObstoreBack
 class ObstoreBackend:
     """A store for each bucket, and two pools of threads: for files, and for the parts of downloads."""
 
-    def __init__(self, request: dict[str, Any], milestones: Milestones) -> None:
+    def __init__(self, request: dict[str, Any], milestones: MilestoneLog) -> None:
         self._request = request
         self._milestones = milestones
         self._settings = request["settings"]

@@ -12,12 +12,12 @@ import os
 import sys
 from typing import Any
 
-from .milestones import Milestones
+from .milestones import MilestoneLog
 
 
 def main(request_text: str, started_ns: int) -> int:
     """Run the command; 0, or 1 with the reason on stderr."""
-    milestones = Milestones()
+    milestones = MilestoneLog()
     milestones.mark("interpreter_start", started_ns)
     request = json.loads(request_text)
     if request["site"]:
@@ -38,7 +38,7 @@ def main(request_text: str, started_ns: int) -> int:
     return 0
 
 
-def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
+def _backend(request: dict[str, Any], milestones: MilestoneLog) -> Any:
     sys.path.append(request["backend"])
     from s3bench_driver_backend import make_backend  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415 (imports the SDK under test)
 

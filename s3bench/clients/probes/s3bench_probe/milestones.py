@@ -9,7 +9,7 @@ import os
 import time
 
 
-class Milestones:
+class MilestoneLog:
     """Marks each milestone the first time it is passed; does nothing when no probe file is asked for."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import os
 import time
 from typing import Any
 
-from .milestones import Milestones
+from .milestones import MilestoneLog
 
 _IMPORTED_NS = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
@@ -26,7 +26,7 @@ _EVENTS = (
 
 def awscli_initialize(event_hooks: Any) -> None:
     """Register the hooks; the CLI calls this once, when all that it imports at start is imported."""
-    milestones = Milestones()
+    milestones = MilestoneLog()
     milestones.mark("imports_done", _IMPORTED_NS)
     for event, name in _EVENTS:
         event_hooks.register_last(event, _Mark(milestones, name))
@@ -48,7 +48,7 @@ def awscli_initialize(event_hooks: Any) -> None:
 class _Mark:
     """A hook that marks its milestone. It stays: each API client has its own copy of the hooks."""
 
-    def __init__(self, milestones: Milestones, name: str) -> None:
+    def __init__(self, milestones: MilestoneLog, name: str) -> None:
         self._milestones = milestones
         self._name = name
 
