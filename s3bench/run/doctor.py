@@ -104,7 +104,7 @@ def tool_findings() -> tuple[MachineFinding, ...]:
     return (
         _tool("strace", tracer, "the gate compares files opened and system calls"),
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
-        _tool("machine speed", probe, "a gate takes the speed of the machine out of times"),
+        _tool("machine speed", probe, "the gate takes the speed of the machine out of times"),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
         _library("psycopg", extra="postgresql", adds="a history in PostgreSQL"),

@@ -39,7 +39,7 @@ def test_it_prints_counts_first_and_a_remedy_below_each_problem() -> None:
         "swapoff -a",
         "tools",
         "missing ray not installed",
-        "it would add clusters",
+        "it would add: clusters",
         "the extra",
     ]
 

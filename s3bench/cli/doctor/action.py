@@ -52,5 +52,5 @@ def _lines(heading: str, findings: Iterable[MachineFinding]) -> Iterator[str]:
     for finding in findings:
         yield f"  {paint(f'{finding.severity:<7}', _STYLES[finding.severity])}  {finding.subject:<21}  {finding.found}"
         if finding.effect:
-            yield f"{'':34}{'it would add ' if finding.severity is Severity.MISSING else ''}{finding.effect}"
+            yield f"{'':34}{'it would add: ' if finding.severity is Severity.MISSING else ''}{finding.effect}"
             yield f"{'':34}{paint(finding.remedy, DIM)}"

@@ -127,10 +127,10 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
         try:
             for record in _measured(options, record, definitions, clients, seed, output, progress):  # noqa: B020 (it grows)
                 output.keep(record)
+            return replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
         except KeyboardInterrupt:
             output.interrupted(record)
             raise
-    return replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
 
 
 def _measured(
