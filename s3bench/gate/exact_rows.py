@@ -40,38 +40,41 @@ def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
             side = Side.CANDIDATE if baseline else Side.BASELINE
             yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
             continue
-        if metric.counts_pages:
-            d0, d1 = _page_limits(cell, policy, median(_totals(baseline)))
-            row = replace(row, d0=d0, d1=d1)
-        changes = _changes(cell, metric, policy)
-        increase = median(_totals(candidate)) - median(_totals(baseline))
-        is_below = row.d1 is not None and increase < row.d1 * median(_totals(baseline))
-        yield _with_verdict(row, metric, changes, is_below=is_below)
+        limits = _page_limits(cell, metric, policy)
+        if limits is not None:
+            row = replace(row, d0=limits[0], d1=limits[1])
+        usual = median(_totals(baseline))
+        is_below = row.d1 is not None and median(_totals(candidate)) - usual < row.d1 * usual
+        yield _with_verdict(row, metric, _changes(cell, metric, limits), is_below=is_below)
 
 
 def unconfirmed(cell: CellEvidence, policy: Policy) -> tuple[ExactMetric, ...]:
     """The exact metrics of the policy with a difference that too few runs confirm."""
-    return tuple(
-        EXACT_BY_NAME[name]
-        for name in policy.exact
-        if any(change.difference is Difference.UNCONFIRMED for change in _changes(cell, EXACT_BY_NAME[name], policy))
-    )
+    metrics = (EXACT_BY_NAME[name] for name in policy.exact)
+    return tuple(metric for metric in metrics if _is_unconfirmed(cell, metric, policy))
 
 
-def _changes(cell: CellEvidence, metric: ExactMetric, policy: Policy) -> tuple[CountChange, ...]:
+def _is_unconfirmed(cell: CellEvidence, metric: ExactMetric, policy: Policy) -> bool:
+    changes = _changes(cell, metric, _page_limits(cell, metric, policy))
+    return any(change.difference is Difference.UNCONFIRMED for change in changes)
+
+
+def _changes(cell: CellEvidence, metric: ExactMetric, limits: tuple[float, float] | None) -> tuple[CountChange, ...]:
     baseline, candidate = (counts_of(cell, metric, side) for side in Side)
-    tolerance = metric.tolerance
-    if metric.counts_pages and baseline:
-        tolerance, _ = _page_limits(cell, policy, median(_totals(baseline)))
+    tolerance = metric.tolerance if limits is None else limits[0]
     return compare_counts(baseline, candidate, tolerance=tolerance, confirming_runs=metric.confirming_runs)
 
 
-def _page_limits(cell: CellEvidence, policy: Policy, faults: float) -> tuple[float, float]:
-    """The limits of peak memory, d0 and d1, as shares of `faults`, the baseline's median.
+def _page_limits(cell: CellEvidence, metric: ExactMetric, policy: Policy) -> tuple[float, float] | None:
+    """The limits of peak memory, d0 and d1, as shares of the baseline's median count; `None` of counts of no pages.
 
     A page that is mapped around a fault is resident without a fault of its own, so that memory has more pages than
     faults. The limits are those of the memory in pages: what memory may grow by, faults may.
     """
+    baseline = counts_of(cell, metric, Side.BASELINE)
+    if not metric.counts_pages or not baseline:
+        return None
+    faults = median(_totals(baseline))
     zone = policy.indifference_zone("peak_memory")
     assert zone is not None
     memory = series_of(cell, "peak_memory").baseline
