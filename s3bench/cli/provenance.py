@@ -1,7 +1,6 @@
 """What every document and record says of its origin: the version, the time, the command line and the machine."""
 
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -49,7 +48,8 @@ def machine_origin() -> MachineOrigin:
     )
 
 
-def _speed_warnings() -> Iterator[str]:
+def _speed_warnings() -> tuple[str, ...]:
     reason = speed_probe.missing()
-    if reason and not IS_PORTABLE:  # for which there is a warning already
-        yield f"the speed of the machine is not measured: {reason}; `s3bench doctor` says how to mend it"
+    if not reason or IS_PORTABLE:  # for which there is a warning already
+        return ()
+    return (f"the speed of the machine is not measured: {reason}; `s3bench doctor` says how to mend it",)
