@@ -1,0 +1,71 @@
+"""An explanation: what carries the change of one metric of one benchmark, the largest part first."""
+
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.profiling.stack_profile import StackProfile
+
+
+class CauseKind(StrEnum):
+    """What kind of thing carries a part of a change."""
+
+    FUNCTION = "function"
+    """A function takes another time than before, itself or in what it calls."""
+    CALL = "call"
+    """A function calls another one, or calls it more or less often."""
+    IMPORT = "import"
+    """A module is imported, or its import takes another time."""
+    REQUEST = "request"
+    PHASE = "phase"
+    """A part of the start-up between two milestones."""
+    SYSTEM_CALL = "system call"
+    ALLOCATION = "allocation"
+    """Memory that a function allocated and that was held at the peak."""
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One thing that changed, and the part of the change that it carries.
+
+    `place` names it: a module for an import, `module:function` for a function, a call or an allocation, the method and
+    path of a request, the name of a system call or of a phase. `caller` is the `module:function` from where it is
+    called or imported; `file` and `line` are where that happens in the candidate: of the caller if there is one, else
+    of the place itself; empty and 0 if unknown.
+    `change` is candidate minus baseline per run, in seconds (bytes for an allocation), with its 95 % interval from
+    `low` to `high`; `None` where only counts are known. `counts` are the calls, requests or system calls per run of
+    baseline and candidate. `share` is the part of the metric's change that it carries; `None` if that is not known.
+    """
+
+    kind: CauseKind
+    place: str
+    caller: str = ""
+    file: str = ""
+    line: int = 0
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    counts: tuple[float, float] | None = None
+    share: float | None = None
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What carries the change of `metric` in the benchmark with this title.
+
+    `change` is the metric's change per run, candidate minus baseline, in its unit (seconds or bytes; a number for a
+    count). `causes` has what is more than noise, the largest part first; what they leave of the change is
+    `unexplained`, in the same unit, `None` if their parts cannot be added. `runs` of each side were profiled with
+    `profiler`; `slowdown` is by which factor a run takes longer under it. `notes` are sentences about what could not be
+    looked at. The two profiles are there where stacks were sampled.
+    """
+
+    benchmark: str
+    metric: str
+    change: float
+    causes: tuple[Cause, ...] = ()
+    unexplained: float | None = None
+    runs: int = 0
+    profiler: str = ""
+    slowdown: float | None = None
+    notes: tuple[str, ...] = ()
+    baseline: StackProfile | None = None
+    candidate: StackProfile | None = None

@@ -1,0 +1,65 @@
+"""A profile: the stacks of one client, sampled in several runs of one benchmark."""
+
+from enum import StrEnum
+
+import msgspec
+
+MAIN_THREAD = "MainThread"
+"""The name of a process's first thread; that of another process is behind its command's name: `aws 2/MainThread`."""
+
+
+class Sampled(StrEnum):
+    """What is sampled."""
+
+    WALL_TIME = "wall time"
+    """The main thread, also while it waits."""
+    CPU_TIME = "CPU time"
+    """All threads, while they run."""
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A place in a program: a line of a function.
+
+    `module` is the name that an import statement takes (`botocore.session`), of native code the name of its library;
+    `function` is the qualified name (`Session.create_client`, `<module>` for a module's own code). `file` is below the
+    directory that the module was imported from (`botocore/session.py`). `line` is the line that ran, from 1; 0 if it is
+    unknown.
+    """
+
+    module: str
+    function: str
+    file: str = ""
+    line: int = 0
+
+    @property
+    def name(self) -> str:
+        """Module and function, by which frames of different versions are the same: `botocore.session:Session.get`."""
+        return f"{self.module}:{self.function}"
+
+
+class Stack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A stack: indices into the profile's `frames`, the outermost first, and the thread's name."""
+
+    frames: tuple[int, ...]
+    thread: str = MAIN_THREAD
+
+
+class ProfiledRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run under the profiler: its total time and CPU time in seconds, and the number of samples of each stack.
+
+    `samples` has indices into the profile's `stacks`.
+    """
+
+    total_time: float
+    cpu_time: float
+    samples: dict[int, int]
+
+
+class StackProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The stacks of one client in several runs of one benchmark; one sample stands for `interval_s` seconds."""
+
+    sampled: Sampled
+    interval_s: float
+    frames: tuple[Frame, ...]
+    stacks: tuple[Stack, ...]
+    runs: tuple[ProfiledRun, ...]
