@@ -23,11 +23,13 @@ from numpy.typing import NDArray
 
 from s3bench.results.machine_speed import CLIENT_SLOPE
 from s3bench.stats.covariate import Covariate, explained
+from s3bench.stats.rank_sum import p_two_sided
 from s3bench.trend.change_point import RELEASES_MIN, ChangePoint, find_changes
 
 ADJUSTED_METRICS = frozenset({"cpu_time", "user_cpu_time", "system_cpu_time", "total_time", "throughput"})
 
 _APART = 0.95  # of all pairs of a value before a change and one after it, so many differ in the same direction
+_MOVED_LEVEL = 0.01
 _DIRECTION_OF_WALL_TIMES = {"total_time": 1.0, "throughput": -1.0}
 
 
@@ -46,7 +48,7 @@ class MachineFigures:
 
 
 class MachineChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the machine to which the figures are not adjusted.
+    """A lasting change of the machine; the figures before and after it are not adjusted to each other.
 
     `index` (from 0) is the first release after it, `first` to `last` the interval; `words` describe it.
     """
@@ -63,6 +65,7 @@ class AdjustedFigures:
 
     A slope is the change of the figure's logarithm per change of the covariate's; 0 if nothing was adjusted for it.
     `noise_raw` and `noise` are the standard deviations of a release around its level, without and with the adjustment.
+    `covariates` are the slowness of the machine and the lengthening by waits, as far as they are known.
     """
 
     figures: tuple[float, ...]
@@ -72,11 +75,20 @@ class AdjustedFigures:
     noise: float
     releases: int
     machine_changes: tuple[MachineChange, ...]
+    covariates: tuple[tuple[float | None, ...], ...]
 
     @property
     def is_adjusted(self) -> bool:
         """Whether any figure may differ from what was measured."""
         return bool(self.speed_slope or self.wait_slope)
+
+    def is_machine_moved(self, found: ChangePoint) -> bool:
+        """Whether a covariate has another level after a change than before it, by the Mann-Whitney test."""
+        start, stop = found.index - found.before, found.index + found.after
+        sides = (
+            (_known(values[start : found.index]), _known(values[found.index : stop])) for values in self.covariates
+        )
+        return any(p_two_sided(before, after) <= _MOVED_LEVEL for before, after in sides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +120,11 @@ def adjusted(metric: str, figures: Sequence[float], machine: Sequence[MachineFig
     """
     if metric not in ADJUSTED_METRICS:
         return None
-    speed, wait = _speed(metric, machine), _wait(metric, machine)
+    direction = _DIRECTION_OF_WALL_TIMES.get(metric)
+    speed, wait = _speed(direction, machine), _wait(direction or 1.0, machine)
+    covariates = tuple(series.values for series in (speed, wait) if series is not None)
+    if direction is None:
+        wait = None
     used = [series for series in (speed, wait) if series is not None]
     known = [release for release in range(len(figures)) if all(series.values[release] is not None for series in used)]
     if not used or len(known) < RELEASES_MIN:
@@ -128,6 +144,7 @@ def adjusted(metric: str, figures: Sequence[float], machine: Sequence[MachineFig
         noise=noise if by_series else noise_raw,
         releases=len(known),
         machine_changes=tuple(change for series in used for change in series.changes),
+        covariates=covariates,
     )
 
 
@@ -154,29 +171,28 @@ def _slopes(logs: Sequence[float], used: Sequence[_MachineSeries], known: Sequen
     return explained([logs[place + 1] - logs[place] for place in steps], covariates).slopes
 
 
-def _speed(metric: str, machine: Sequence[MachineFigures | None]) -> _MachineSeries | None:
+def _speed(direction: float | None, machine: Sequence[MachineFigures | None]) -> _MachineSeries | None:
     """The slowness of the machine: the logarithm of one over its speed."""
     values = [None if each is None or not each.speed else -math.log(each.speed) for each in machine]
     shares = [each.cpu_share for each in machine if each is not None and each.cpu_share is not None]
-    direction = _DIRECTION_OF_WALL_TIMES.get(metric)
-    slope = (
-        CLIENT_SLOPE if direction is None else direction * CLIENT_SLOPE * (min(1.0, median(shares)) if shares else 1)
-    )
-    versions = [each and each.s3bench for each in machine]
-    renewed = frozenset(place + 1 for place, (one, other) in enumerate(pairwise(versions)) if one != other)
+    cpu_share = min(1.0, median(shares)) if shares else 1.0
+    slope = CLIENT_SLOPE if direction is None else direction * CLIENT_SLOPE * cpu_share
+    versions = [(release, each.s3bench) for release, each in enumerate(machine) if each is not None]
+    renewed = frozenset(release for (_, before), (release, after) in pairwise(versions) if before != after)
     return _machine_series(values, slope, renewed, ("the machine became", "faster", "slower"))
 
 
-def _wait(metric: str, machine: Sequence[MachineFigures | None]) -> _MachineSeries | None:
-    direction = _DIRECTION_OF_WALL_TIMES.get(metric)
-    if direction is None:
-        return None
+def _wait(direction: float, machine: Sequence[MachineFigures | None]) -> _MachineSeries | None:
+    """How far waits for a core lengthened the runs. CPU times are not adjusted for it: it shows a busy machine."""
     values = [None if each is None else each.lengthening for each in machine]
     return _machine_series(values, direction, frozenset(), ("waits for a core made runs", "shorter", "longer"))
 
 
 def _machine_series(
-    values: Sequence[float | None], expected_slope: float, renewed: frozenset[int], words: tuple[str, str, str]
+    values: Sequence[float | None],
+    expected_slope: float,
+    renewed: frozenset[int],
+    words: tuple[str, str, str],
 ) -> _MachineSeries | None:
     known = [(release, value) for release, value in enumerate(values) if value is not None]
     if len(known) < RELEASES_MIN or len({value for _, value in known}) == 1:
@@ -207,6 +223,10 @@ def _machine_change(point: ChangePoint, releases: Sequence[int], words: tuple[st
         last=releases[point.last],
         words=f"{subject} {percent} {more if point.ratio > 1 else less}",
     )
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def _are_apart(before: Sequence[float], after: Sequence[float]) -> bool:

@@ -235,6 +235,8 @@ def _change_warnings(
     warnings = []
     if is_moved or (not is_ratio and len({point.machine for point in near}) > 1):
         warnings.append("the machine changed at the same time and may be the cause")
+    elif adjusted_to is not None and adjusted_to.is_machine_moved(found):
+        warnings.append("the machine was faster or busier on one side of this change, which may be the cause of a part")
     versions = {point.beside.s3bench for point in near if point.beside is not None}
     if adjusted_to is not None and adjusted_to.speed_slope and len(versions) > 1:
         warnings.append("s3bench, which measures the speed of the machine, changed at the same time: see --no-adjust")

@@ -73,7 +73,18 @@ def test_a_change_of_the_client_is_not_absorbed(step: float) -> None:
 def test_a_change_of_the_client_at_the_same_place_as_one_of_a_drifting_machine_keeps_its_size() -> None:
     (change,) = trend_of(CPU_TIME, points(drift(60), step=0.1, at=30)).changes
     assert change.point.index == 30
+    assert change.warnings == ()
     assert change.point.ratio == pytest.approx(math.exp(0.1), rel=0.02)
+
+
+def test_a_change_during_which_a_drifting_machine_was_busier_has_a_warning() -> None:
+    random = np.random.default_rng(2)
+    slowness = [0.2 * (10 <= release < 22 or release >= 40) + 0.05 * random.normal() for release in range(60)]
+    (change,) = trend_of(CPU_TIME, points(slowness, step=0.1, at=40)).changes
+    assert change.point.index == 40
+    assert change.warnings == (
+        "the machine was faster or busier on one side of this change, which may be the cause of a part",
+    )
 
 
 def test_a_machine_that_stays_slower_is_told_and_the_figures_are_not_adjusted_across_it() -> None:
@@ -99,7 +110,7 @@ def test_a_client_that_slows_the_core_down_itself_is_not_hidden() -> None:
 
 def test_a_speed_that_changed_with_the_version_of_s3bench_divides_the_series() -> None:
     measured_otherwise = [
-        replace(point, beside=machine_of(slow + 0.4 * (release >= 30), s3bench="1" if release < 30 else "2"))
+        replace(point, beside=machine_of(slow + 0.05 * (release >= 30), s3bench="1" if release < 30 else "2"))
         for release, (slow, point) in enumerate(zip(drift(60, size=0.0), points(drift(60, size=0.0)), strict=True))
     ]
     assert places(trend_of(CPU_TIME, measured_otherwise)) == []
