@@ -14,6 +14,7 @@ from statistics import fmean, median
 import msgspec
 
 from s3bench.gate.evidence import RunPair
+from s3bench.results.machine_speed import CLIENT_SLOPE, log_lengthening
 from s3bench.results.measurement import Measurement
 from s3bench.stats import signed_rank
 from s3bench.stats.covariate import Covariate, explained
@@ -22,9 +23,6 @@ MOVED_LEVEL = 0.004
 """The two-sided level at which a covariate counts as moved by the candidate."""
 
 _PAIRS_MIN = 4
-_SPEED_SLOPE = 1.2
-"""Python clients slow down by 0.8 to 1.9 % where the probe's work does by 1 % (benchmarks/machine_speed.py)."""
-
 _SPEED, _WAIT = "the speed of the machine", "the wait for a core"
 _CPU_TIMES = frozenset({"cpu_time", "user_cpu_time", "system_cpu_time"})
 _DIRECTION_OF_WALL_TIMES = {"total_time": 1.0, "throughput": -1.0}
@@ -66,7 +64,7 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
     direction = _DIRECTION_OF_WALL_TIMES.get(metric)
     if len(pairs) < _PAIRS_MIN or (direction is None and metric not in _CPU_TIMES):
         return None
-    speed = _speed(pairs, _SPEED_SLOPE if direction is None else direction * _SPEED_SLOPE * _cpu_share(pairs))
+    speed = _speed(pairs, CLIENT_SLOPE if direction is None else direction * CLIENT_SLOPE * _cpu_share(pairs))
     wait = None if direction is None else _wait(pairs, direction)
     known = {name: covariate for name, covariate in ((_SPEED, speed), (_WAIT, wait)) if covariate is not None}
     if not known:
@@ -114,8 +112,7 @@ def _wait(pairs: Sequence[RunPair], expected_slope: float) -> Covariate | None:
 
 
 def _lengthening(run: Measurement) -> float | None:
-    waited_s = run.runqueue_wait_time
-    return None if waited_s is None or not 0 <= waited_s < run.total_time else -math.log1p(-waited_s / run.total_time)
+    return log_lengthening(run.total_time, run.runqueue_wait_time)
 
 
 def _differences(pairs: Sequence[RunPair], value_of: Callable[[Measurement], float | None]) -> tuple[float, ...] | None:

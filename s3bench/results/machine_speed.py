@@ -17,6 +17,9 @@ import msgspec
 SLOWER_MIN = 0.05
 """A smaller loss of speed is not reported."""
 
+CLIENT_SLOPE = 1.2
+"""Python clients slow down by 0.8 to 1.9 % where the probe's work does by 1 % (benchmarks/machine_speed.py)."""
+
 _PROBES_MIN = 4
 _RUNS_MIN = 3
 _SPEED_DIGITS = 3
@@ -98,3 +101,8 @@ def speed_series(facts: SpeedFacts | None, at_s: Sequence[float]) -> tuple[float
         if point < len(at_s):
             stretches[point].append(1 / work_s / usual)
     return tuple(round(fmean(rates), _SPEED_DIGITS) if rates else None for rates in stretches)
+
+
+def log_lengthening(total_s: float, waited_s: float | None) -> float | None:
+    """How far waiting for a core lengthened a run: the logarithm of its time over its time without waiting."""
+    return None if waited_s is None or not 0 <= waited_s < total_s else -math.log1p(-waited_s / total_s)

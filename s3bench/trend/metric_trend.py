@@ -1,8 +1,8 @@
 """Describes the trend of one metric over releases: its figures, its change points in words, warnings.
 
 If a reference release was measured together with each release, on the same machine in the same hour, the figures are
-ratios to it, so that the speed of the machine and even its replacement cancel out. Otherwise they are plain values, and
-a change may come from the machine.
+ratios to it, so that the speed of the machine and even its replacement cancel out. Otherwise they are plain values,
+from which `s3bench.trend.adjustment` takes out what the machine explains, where that was measured.
 """
 
 import math
@@ -13,6 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from s3bench.results.metrics import Direction, Metric, Unit
+from s3bench.trend.adjustment import AdjustedFigures, MachineChange, MachineFigures, adjusted
 from s3bench.trend.change_point import (
     CONFIDENCE,
     LEVEL,
@@ -32,13 +33,15 @@ class TrendPoint:
     """One release and its figure in the metric's unit (`release_value` of its runs).
 
     `label` is its version, commit or date, `machine` the fingerprint of the machine, `reference` the figure of the
-    reference release that was measured together with it, or `None`.
+    reference release that was measured together with it, or `None`. `beside` is what was measured of the machine in the
+    same runs.
     """
 
     label: str
     value: float
     machine: str
     reference: float | None = None
+    beside: MachineFigures | None = None
 
 
 class TrendChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +58,39 @@ class TrendChange(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = msgspec.field(name="doubts")
 
 
+class TrendAdjustment(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the figures were adjusted for the machine, and what the figures show as measured.
+
+    Slopes are changes of the figure's logarithm per change of the covariate's, 0 where nothing was adjusted for it.
+    `noise_raw` and `noise` are the standard deviations of a release around its level, without and with the adjustment,
+    relative to the figure. `releases` is the number of releases with covariates. Each of `machine_changes` divides the
+    series: the figures before and after it are not adjusted to each other.
+    """
+
+    speed_slope: float
+    wait_slope: float
+    noise_raw: float
+    noise: float
+    releases: int
+    figures_raw: tuple[float, ...]
+    changes_raw: tuple[TrendChange, ...]
+    machine_changes: tuple[MachineChange, ...]
+
+    @property
+    def words(self) -> str:
+        """What was gained, and the changes as measured, in one line."""
+        causes = (("the speed of the machine", self.speed_slope), ("waits for a core", self.wait_slope))
+        names = " and ".join(name for name, slope in causes if slope)
+        raw = "; ".join(change.words for change in self.changes_raw) or "no change"
+        noise = f"noise {_percent(self.noise_raw)} % to {_percent(self.noise)} %"
+        return f"adjusted for {names}: {noise}; as measured: {raw}"
+
+
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
     """The points that are used and their figures, in order, the changes among them, and warnings.
 
-    `figures` are ratios to the reference if `is_ratio`, else values in the metric's unit. `is_tested` is false if there
-    are too few releases to find any change.
+    `figures` are ratios to the reference if `is_ratio`, else values in the metric's unit, adjusted for the machine if
+    there is an `adjustment`. `is_tested` is false if there are too few releases to find any change.
     """
 
     metric: Metric
@@ -69,6 +100,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     is_tested: bool = msgspec.field(name="are_judged")
     changes: tuple[TrendChange, ...]
     warnings: tuple[str, ...] = msgspec.field(name="doubts")
+    adjustment: TrendAdjustment | None = None
 
     @property
     def words(self) -> str:
@@ -86,27 +118,54 @@ def trend_of(
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    adjusts: bool = True,
 ) -> Trend:
     """The trend of `points`, which are in the order of the releases.
 
     Figures of 0 or less are left out with a warning. Ratios are used if at least half of the releases have a reference;
-    the others are then left out with a warning.
+    the others are then left out with a warning. With `adjusts`, other figures are adjusted for the machine.
     """
     positive = [point for point in points if _is_positive(point.value)]
     with_reference = [point for point in positive if point.reference is not None and _is_positive(point.reference)]
     is_ratio = bool(with_reference) and 2 * len(with_reference) >= len(positive)
     kept = tuple(with_reference if is_ratio else positive)
-    figures = tuple(point.value / (point.reference or 1.0) if is_ratio else point.value for point in kept)
+    measured = tuple(point.value / (point.reference or 1.0) if is_ratio else point.value for point in kept)
+    is_comparable = adjusts and not is_ratio
+    adjusted_to = adjusted(metric.name, measured, [point.beside for point in kept]) if is_comparable else None
+
+    def changes_of(found: Changes, adjusted_to: AdjustedFigures | None) -> tuple[TrendChange, ...]:
+        return tuple(_change(metric, kept, point, adjusted_to, is_ratio=is_ratio) for point in found.points)
+
+    figures = adjusted_to.figures if adjusted_to else measured
     found = find_changes(figures, level=level, confidence=confidence, seed=seed)
+    adjustment = None
+    if adjusted_to is not None and adjusted_to.is_adjusted:
+        raw = find_changes(measured, level=level, confidence=confidence, seed=seed)
+        adjustment = _adjustment(adjusted_to, measured, changes_of(raw, None))
     left_out = _left_out(len(points) - len(positive), len(positive) - len(kept))
+    warnings = (*_warnings(kept, found, is_ratio=is_ratio), *_machine_warnings(metric, kept, adjusted_to))
     return Trend(
         metric=metric,
         points=kept,
         figures=figures,
         is_ratio=is_ratio,
         is_tested=len(kept) >= RELEASES_MIN,
-        changes=tuple(_change(metric, kept, point, is_ratio=is_ratio) for point in found.points),
-        warnings=(*left_out, *_warnings(kept, found, is_ratio=is_ratio)),
+        changes=changes_of(found, adjusted_to),
+        warnings=(*left_out, *warnings),
+        adjustment=adjustment,
+    )
+
+
+def _adjustment(found: AdjustedFigures, measured: tuple[float, ...], raw: tuple[TrendChange, ...]) -> TrendAdjustment:
+    return TrendAdjustment(
+        speed_slope=found.speed_slope,
+        wait_slope=found.wait_slope,
+        noise_raw=found.noise_raw,
+        noise=found.noise,
+        releases=found.releases,
+        figures_raw=measured,
+        changes_raw=raw,
+        machine_changes=found.machine_changes,
     )
 
 
@@ -114,7 +173,14 @@ def _is_positive(value: float) -> bool:
     return math.isfinite(value) and value > 0
 
 
-def _change(metric: Metric, points: Sequence[TrendPoint], found: ChangePoint, *, is_ratio: bool) -> TrendChange:
+def _change(
+    metric: Metric,
+    points: Sequence[TrendPoint],
+    found: ChangePoint,
+    adjusted_to: AdjustedFigures | None,
+    *,
+    is_ratio: bool,
+) -> TrendChange:
     releases = tuple(point.label for point in points[found.first : found.last + 1])
     since = _printable(releases[0])
     if len(releases) > 1:
@@ -129,7 +195,7 @@ def _change(metric: Metric, points: Sequence[TrendPoint], found: ChangePoint, *,
         releases=releases,
         is_worse=is_worse,
         words=f"since {since}: {_size(metric, found)}",
-        warnings=_change_warnings(points, found, is_ratio=is_ratio),
+        warnings=_change_warnings(points, found, adjusted_to, is_ratio=is_ratio),
     )
 
 
@@ -160,11 +226,35 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if abs(share) >= _WHOLE_PERCENT_FROM else f"{100 * share:.1f}"
 
 
-def _change_warnings(points: Sequence[TrendPoint], found: ChangePoint, *, is_ratio: bool) -> tuple[str, ...]:
-    machines = [point.machine for point in points[found.first - 1 : found.last + 1]]
-    if not is_ratio and len(set(machines)) > 1:
-        return ("the machine changed at the same time and may be the cause",)
-    return ()
+def _change_warnings(
+    points: Sequence[TrendPoint], found: ChangePoint, adjusted_to: AdjustedFigures | None, *, is_ratio: bool
+) -> tuple[str, ...]:
+    near = points[found.first - 1 : found.last + 1]
+    machine_changes = adjusted_to.machine_changes if adjusted_to else ()
+    is_moved = any(change.first <= found.last + 1 and found.first <= change.last + 1 for change in machine_changes)
+    warnings = []
+    if is_moved or (not is_ratio and len({point.machine for point in near}) > 1):
+        warnings.append("the machine changed at the same time and may be the cause")
+    elif adjusted_to is not None and adjusted_to.is_machine_moved(found):
+        warnings.append("the machine was faster or busier on one side of this change, which may be the cause of a part")
+    versions = {point.beside.s3bench for point in near if point.beside is not None}
+    if adjusted_to is not None and adjusted_to.speed_slope and len(versions) > 1:
+        warnings.append("s3bench, which measures the speed of the machine, changed at the same time: see --no-adjust")
+    return tuple(warnings)
+
+
+def _machine_warnings(metric: Metric, points: Sequence[TrendPoint], found: AdjustedFigures | None) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    warnings = [
+        f"since {_printable(points[change.index].label)} {change.words}: the figures before and after it are not "
+        "adjusted to each other"
+        for change in found.machine_changes
+    ]
+    if found.is_adjusted and found.releases < len(points):
+        without = _counted(len(points) - found.releases, "release")
+        warnings.append(f"{without} without the speed of the machine: {metric.name} there is as measured")
+    return tuple(warnings)
 
 
 def _left_out(without_figure: int, without_reference: int) -> tuple[str, ...]:

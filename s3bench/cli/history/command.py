@@ -163,6 +163,11 @@ def prune_command(
     metavar="VERSION",
     help="Use ratios to this version of the client where it was measured in the same document.",
 )
+@click.option(
+    "--no-adjust",
+    is_flag=True,
+    help="Use times as measured, without taking out the speed of the machine and waits for a core.",
+)
 @click.option("--fail-on-change", is_flag=True, help="Exit with code 1 if the newest change is for the worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
 @click.option(
@@ -182,6 +187,7 @@ def trend_command(
     metric: str,
     by: str,
     reference: str | None,
+    no_adjust: bool,
     fail_on_change: bool,
     as_json: bool,
     output: Path | None,
@@ -209,6 +215,7 @@ def trend_command(
         metric,
         by=by,
         reference=reference,
+        adjusts=not no_adjust,
         fail_on_change=fail_on_change,
         as_json=as_json,
         output=output,

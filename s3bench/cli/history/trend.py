@@ -1,6 +1,7 @@
 """`s3bench history trend`: builds series of releases from stored figures, and prints their trends."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -17,13 +18,16 @@ from s3bench.history.point import Point
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.terminal import printable
 from s3bench.results.file import check_output, write_whole
+from s3bench.results.machine_speed import log_lengthening
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.reader import nearest
+from s3bench.trend.adjustment import ADJUSTED_METRICS, MachineFigures
 from s3bench.trend.change_point import release_value
 from s3bench.trend.metric_trend import Trend, TrendPoint, trend_of
 
 _INDENT = 2
 _WORDS_SHOWN = 60
+_BESIDE = ("machine_speed.rate", "runqueue_wait_time", "cpu_time", "total_time")
 _REMEDY = "choose fewer series with -k, --client and --machine."
 
 
@@ -32,6 +36,7 @@ def print_trends(
     *,
     by: str,
     reference: str | None,
+    adjusts: bool,
     fail_on_change: bool,
     as_json: bool,
     output: Path | None,
@@ -49,8 +54,12 @@ def print_trends(
     if output is not None:
         check_output(output, force=force)
     with open_store(store) as history:
-        points = history.points(metric, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
-    found = tuple(_series(points, metric, by=by, reference=reference))
+        names = (metric, *(_BESIDE if adjusts and metric in ADJUSTED_METRICS else ()))
+        points, *beside = (
+            history.points(name, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
+            for name in names
+        )
+    found = tuple(_series(points, metric, _Beside.of(beside), by=by, reference=reference))
     if output is not None:
         write_whole(trend_page(found, metric, by=by, reference=reference).encode(), output)
     if as_json:
@@ -76,15 +85,47 @@ def trend_page(found: Sequence[TrendSeries], metric: str, *, by: str, reference:
     )
 
 
-def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[TrendSeries]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Beside:
+    """The figures of the machine in the same runs, by metric and result."""
+
+    values: Mapping[tuple[object, ...], float]
+
+    @classmethod
+    def of(cls, points: Iterable[Sequence[Point]]) -> "_Beside":
+        return cls(values={(point.metric, *_result(point)): point.value for series in points for point in series})
+
+    def figures(self, points: Sequence[Point]) -> MachineFigures | None:
+        """The medians over `points`; `None` unless one of them has the speed of the machine or the wait for a core."""
+        speed, waited_s, cpu_s, total_s = (
+            _median(self.values[key] for point in points if (key := (name, *_result(point))) in self.values)
+            for name in _BESIDE
+        )
+        if total_s is None or (speed is None and waited_s is None):
+            return None
+        return MachineFigures(
+            speed=speed,
+            cpu_share=None if cpu_s is None else cpu_s / total_s,
+            lengthening=log_lengthening(total_s, waited_s),
+            s3bench=points[0].s3bench,
+        )
+
+
+def _result(point: Point) -> tuple[object, ...]:
+    return point.document, point.benchmark, point.dimensions, point.client_label
+
+
+def _series(
+    points: Sequence[Point], metric: str, beside: _Beside, *, by: str, reference: str | None
+) -> Iterator[TrendSeries]:
     ordered = sorted(points, key=lambda point: (repr(point.series), point.at))
     for _, own in groupby(ordered, key=lambda point: repr(point.series)):
         line = tuple(own)
-        releases = _by_version(line, reference) if by == "version" else _by_date(line, reference)
+        releases = (_by_version if by == "version" else _by_date)(line, beside, reference)
         yield TrendSeries(title=_title(line[0]), trend=trend_of(METRICS_BY_NAME[metric], releases))
 
 
-def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+def _by_version(points: Sequence[Point], beside: _Beside, reference: str | None) -> tuple[TrendPoint, ...]:
     """One point for each version: the median of its documents, and of the references in these documents.
 
     The reference version itself gets no reference, since its ratio to itself is no evidence.
@@ -101,12 +142,13 @@ def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPo
             reference=None
             if version == reference
             else _median(references[point.document] for point in versions[version] if point.document in references),
+            beside=beside.figures(versions[version]),
         )
         for version in sorted(versions, key=release_of)
     )
 
 
-def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+def _by_date(points: Sequence[Point], beside: _Beside, reference: str | None) -> tuple[TrendPoint, ...]:
     """One point for each document, of the newest version in it."""
     references = _references(points, reference)
     newest: dict[str, Point] = {}
@@ -118,6 +160,7 @@ def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint
             value=point.value,
             machine=point.machine,
             reference=None if point.client_version == reference else references.get(point.document),
+            beside=beside.figures((point,)),
         )
         for point in sorted(newest.values(), key=lambda point: point.at)
     )
@@ -142,6 +185,8 @@ def _lines(found: Sequence[TrendSeries]) -> Iterator[str]:
         yield series.title
         for line in series.trend.words.splitlines():
             yield f"  {line}"
+        if series.trend.adjustment is not None:
+            yield f"  {series.trend.adjustment.words}"
         yield from (f"  warning: {printable(warning)}" for warning in series.warnings)
 
 

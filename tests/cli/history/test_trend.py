@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from click.exceptions import Exit
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from s3bench.cli.history.command import history_group
 from s3bench.errors import BadInput
+from s3bench.results.machine_speed import MachineSpeed
+from s3bench.results.measurement import Measurement
 from tests.compare.documents import client, result
 from tests.history.documents import text
 
@@ -92,3 +95,44 @@ def test_a_page_is_written_beside_the_text_and_never_over_a_file(trend: Trend, t
 def test_charts_are_loaded_for_a_page_alone() -> None:
     code = "import sys, s3bench.cli.main, s3bench.cli.history.trend; sys.exit('altair' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture
+def drifting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
+    """The command, over a release a day on a machine that is a fifth slower in every second five days."""
+    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    noise = random.Random(7)
+    for day, version in enumerate(VERSIONS, start=1):
+        slowness = (1 + 0.2 * (day // 5 % 2)) * noise.gauss(1, 0.02)
+        measured = result((slowness * noise.gauss(1, 0.002),) * 3, of=client("cli-crt", version))
+        speed = MachineSpeed(rate=200_000 / slowness, error=0.001, probes=50)
+        runs = tuple(
+            replace(run, machine_speed=speed, runqueue_wait_time=0.0)
+            for run in measured.measurements
+            if isinstance(run, Measurement)
+        )
+        (tmp_path / f"{day}.json").write_bytes(text(replace(measured, measurements=runs), day=day))
+    added = CliRunner().invoke(history_group, ["add", *(str(tmp_path / f"{day}.json") for day in range(1, 25))])
+    assert added.exception is None
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(history_group, ["trend", *arguments])
+
+    return run
+
+
+@pytest.mark.parametrize("by", ["version", "date"])
+def test_times_are_adjusted_for_the_speed_of_the_machine_and_the_gain_is_told(drifting: Trend, by: str) -> None:
+    said = drifting("--by", by).stdout
+    assert "no change found in 24 releases" in said
+    assert "  adjusted for the speed of the machine: noise " in said
+    (series,) = json.loads(drifting("--by", by, "--json").stdout)
+    assert series["trend"]["adjustment"]["speed_slope"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_without_adjustment_times_are_as_measured(drifting: Trend) -> None:
+    assert "adjusted" not in drifting("--no-adjust").stdout
+    (series,) = json.loads(drifting("--no-adjust", "--json").stdout)
+    assert series["trend"]["adjustment"] is None
+    assert series["trend"]["figures"] == [point["value"] for point in series["trend"]["points"]]

@@ -48,6 +48,8 @@ def trend_figure(series: TrendSeries, *, name: str) -> ChartFigure:
         words.append(
             "Shaded are the releases between which each change lies; level lines are the medians between changes."
         )
+    if trend.adjustment is not None:
+        words.append(f"Figures are {trend.adjustment.words}. The pale line has them as measured.")
     if count > POINTS_MAX:
         words.append(f"The newest {POINTS_MAX} have points, the others are on the line.")
     if count > TABLE_MAX:
@@ -63,7 +65,7 @@ def trend_figure(series: TrendSeries, *, name: str) -> ChartFigure:
 
 
 def figure_words(trend: Trend, place: int) -> str:
-    """The figure of one release: in the metric's unit, or as a ratio to the reference."""
+    """The figure of one release: in the metric's unit, adjusted if all are, or as a ratio to the reference."""
     value = trend.figures[place]
     return f"{value:.3f} times the reference" if trend.is_ratio else render_figure(value, trend.metric.unit)
 
@@ -86,12 +88,24 @@ def trend_chart(trend: Trend, *, is_narrow: bool = False) -> alt.TopLevelMixin:
     )
     layers = [
         *_spans(trend, names, x),
+        *_raw_line(trend, names, unit, x, y),
         line.encode(x=x, y=y),
         points.encode(x=x, y=y, description=alt.Description("label:N")),
         *_levels(trend, names, figures, x, y),
         *_marks(trend, names, x),
     ]
     return layered(layers, height=_HEIGHT)
+
+
+def _raw_line(trend: Trend, names: Sequence[str], unit: AxisUnit, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """The figures as measured, where others are drawn."""
+    if trend.adjustment is None:
+        return []
+    values: list[_Value] = [
+        {"release": name, "figure": figure / unit.size}
+        for name, figure in zip(names, trend.adjustment.figures_raw, strict=True)
+    ]
+    return [chart_of(values).mark_line(color=theme.MUTED, strokeWidth=1, opacity=0.5, aria=False).encode(x=x, y=y)]
 
 
 def _spans(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
@@ -166,7 +180,8 @@ def _axis_title(trend: Trend) -> tuple[str, AxisUnit]:
     if trend.is_ratio:
         return f"{name}, times the reference", AxisUnit(name="", size=1.0)
     unit = metric_unit(trend.metric, trend.figures)
-    return f"{name} ({unit.name})", unit
+    adjusted = "" if trend.adjustment is None else ", adjusted"
+    return f"{name}{adjusted} ({unit.name})", unit
 
 
 def _x_axis(names: Sequence[str], *, is_narrow: bool) -> alt.Axis:
@@ -187,5 +202,8 @@ def _table(trend: Trend) -> Table:
     columns = [column("release", rows, lambda row: clipped(row[0].label))]
     if trend.is_ratio:
         columns.append(column("times the reference", rows, lambda row: f"{row[1]:.3f}", value=lambda row: row[1]))
+    if trend.adjustment is not None:
+        adjusted = column("adjusted", rows, lambda row: render_figure(row[1], unit), value=lambda row: row[1])
+        columns.append(adjusted)
     columns.append(column(trend.metric.name, rows, value_text, value=lambda row: row[0].value))
     return Table(caption="Each release", columns=tuple(columns))

@@ -101,6 +101,7 @@ def _part(series: TrendSeries, number: int) -> Section:
         title=clipped(series.title),
         lines=(
             *_changes(trend),
+            *([] if trend.adjustment is None else [Line(text=clipped(trend.adjustment.words, most=_TEXT_MAX))]),
             *(Line(text=clipped(text, most=_TEXT_MAX), tone=Tone.WARNING) for text in series.warnings),
         ),
         figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),

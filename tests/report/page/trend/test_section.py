@@ -17,6 +17,8 @@ from s3bench.report.table import Tone
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.trend.metric_trend import Trend, trend_of
 from tests.report.page.forest_reader import drawn_layers, labels, layers
+from tests.trend.test_adjustment import CPU_TIME, drift
+from tests.trend.test_adjustment import points as adjustable
 from tests.trend.test_metric_trend import MEMORY, TIME, points
 
 
@@ -67,6 +69,20 @@ def test_ratios_to_a_reference_have_no_unit() -> None:
     assert labels(figure.chart)[0].endswith(" times the reference")
     assert figure.table is not None
     assert [column.heading for column in figure.table.columns] == ["release", "times the reference", "total_time"]
+
+
+def test_adjusted_figures_are_drawn_over_those_that_were_measured() -> None:
+    trend = trend_of(CPU_TIME, adjustable(drift(40)))
+    assert trend.adjustment is not None
+    figure = trend_figure(TrendSeries(title="t", trend=trend), name="x")
+    raw, adjusted = layers(figure.chart, "line")
+    assert [value["figure"] for value in raw] == pytest.approx([point.value for point in trend.points])
+    assert [value["figure"] for value in adjusted] == pytest.approx(list(trend.figures))
+    assert "The pale line has them as measured." in figure.description
+    assert figure.table is not None
+    assert [column.heading for column in figure.table.columns] == ["release", "adjusted", "cpu_time"]
+    section = trend_section(CPU_TIME, [TrendSeries(title="t", trend=trend)])
+    assert trend.adjustment.words in [line.text for line in section.lines]
 
 
 def test_memory_is_drawn_in_binary_units() -> None:
