@@ -190,15 +190,16 @@ class _GrowingTree:
         selfs = [self._matrix(side) for side in samples]
         totals = [self._totals(matrix) for matrix in selfs]
         variance = sum(_variance(total) * interval**2 for total, interval in zip(totals, intervals_s, strict=True))
-        errors = np.sqrt(variance)
+        errors = np.sqrt(variance).tolist()
+        samples_of, self_samples_of = _pairs(totals), _pairs(selfs)
         nodes: list[CallNode] = []
         for number, (name, caller) in enumerate(zip(self._names, self._callers, strict=True)):
             node = CallNode(
                 function=places.get(name) or CalledFunction(*name),
                 depth=0 if caller < 0 else nodes[caller].depth + 1,
-                samples=_pair([total[number].sum() for total in totals]),
-                self_samples=_pair([own[number].sum() for own in selfs]),
-                error_s=float(errors[number]),
+                samples=samples_of[number],
+                self_samples=self_samples_of[number],
+                error_s=errors[number],
             )
             nodes.append(node)
             if caller >= 0:
@@ -268,5 +269,7 @@ def _places(sides: Sequence[StackProfile]) -> dict[tuple[str, str], CalledFuncti
     return places
 
 
-def _pair(sides: Sequence[np.int64]) -> tuple[int, int]:
-    return int(sides[0]), int(sides[1]) if len(sides) > 1 else 0
+def _pairs(sides: Sequence[npt.NDArray[np.int64]]) -> list[tuple[int, int]]:
+    """The sums over the runs of candidate and baseline, for each node; 0 without a baseline."""
+    sums = [side.sum(axis=1).tolist() for side in sides]
+    return list(zip(sums[0], sums[1] if len(sums) > 1 else [0] * len(sums[0]), strict=True))

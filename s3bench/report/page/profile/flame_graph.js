@@ -3,9 +3,12 @@
   const ROW_PX = 18;
   const NARROWEST_PX = 1;
   const LABEL_PX = 26;
-  const CHARACTER_PX = 6.1;
+  const FONT = '11.5px Arial, "Liberation Sans", Helvetica, sans-serif';
   const PATH_MAX = 6;
   const SVG = "http://www.w3.org/2000/svg";
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = FONT;
+  const widthOf = (text) => ruler.measureText(text).width;
   const tip = document.querySelector(".tip");
   const heard = document.querySelector(".heard");
 
@@ -270,9 +273,12 @@
       const isChanged = tree.labels.length > 1 && !tree.noise[node];
       const name = tree.label(node);
       const whole = isChanged ? `${name} ${change(tree.difference(node))}` : name;
-      const most = Math.floor(width / CHARACTER_PX);
-      if (whole.length <= most) return whole;
-      return name.length <= most ? name : `${name.slice(0, Math.max(most - 1, 1))}…`;
+      if (widthOf(whole) <= width) return whole;
+      const nameWidth = widthOf(name);
+      if (nameWidth <= width) return name;
+      let most = Math.floor(name.length * width / nameWidth);
+      while (most > 1 && widthOf(`${name.slice(0, most)}…`) > width) most -= 1;
+      return `${name.slice(0, most)}…`;
     }
 
     select(node, { isSaid = false } = {}) {

@@ -13,10 +13,10 @@ from s3bench.report.table import Table, Tone
 from s3bench.units import render_seconds
 
 _IMPORT_SHARE_MIN = 0.1
-_IMPORT_SHARE_MAX = 0.5
-"""An import with more of the time is the program itself."""
-_CARRIED_MIN = 0.6
-"""A frame carries a difference if it has at least this much of it."""
+_PROGRAM_SHARE = 0.5
+"""A frame with this share of the time or more is the program itself, and names no cause."""
+_CARRIED_MIN = (0.9, 0.7, 0.5)
+"""A frame carries a difference if it has at least the first of these shares, or else the next."""
 
 _TIMES = {Sampled.WALL_TIME: "time", Sampled.CPU_TIME: "CPU time"}
 
@@ -64,7 +64,7 @@ def _headline(tree: CallTree, unit: str) -> Headline:
     imports = [
         each
         for each in times
-        if each.function.is_import and _IMPORT_SHARE_MIN <= each.total_s[0] / whole_s < _IMPORT_SHARE_MAX
+        if each.function.is_import and _IMPORT_SHARE_MIN <= each.total_s[0] / whole_s < _PROGRAM_SHARE
     ]
     figures = ((f"{unit} per run", render_seconds(whole_s)),)
     if imports:
@@ -96,16 +96,24 @@ def _change_headline(tree: CallTree, unit: str, labels: tuple[str, str]) -> Head
 
 
 def _carrier(tree: CallTree) -> CallNode:
-    """The innermost frame that has most of the whole difference, and is a function."""
+    """The innermost function that has most of the whole difference; the root if that is the program itself."""
+    for least in _CARRIED_MIN:
+        carrier = _innermost(tree, least)
+        if carrier.samples[0] < _PROGRAM_SHARE * tree.root.samples[0]:
+            return carrier
+    return tree.root
+
+
+def _innermost(tree: CallTree, least: float) -> CallNode:
+    """The innermost function with at least this share of the whole difference, on the way along the largest shares."""
     whole_s = tree.difference_s(tree.root)
-    node = carrier = tree.root
+    node = found = tree.root
     while node.children:
-        largest = max(node.children, key=lambda child: tree.difference_s(child) / whole_s)
-        if tree.difference_s(largest) / whole_s < _CARRIED_MIN:
+        node = max(node.children, key=lambda child: tree.difference_s(child) / whole_s)
+        if tree.difference_s(node) / whole_s < least:
             break
-        node = largest
-        carrier = node if node.function.module else carrier
-    return carrier
+        found = node if node.function.module else found
+    return found
 
 
 def _self_table(tree: CallTree, labels: tuple[str, str] | None) -> Table:

@@ -38,14 +38,9 @@ def function_table(
     return Table(
         caption=caption,
         columns=(
-            column(
-                "function",
-                functions,
-                lambda each: clipped(each.function.label),
-                more=lambda each: place_text(each.function),
-                is_code=True,
-            ),
+            column("function", functions, lambda each: clipped(each.function.label), is_code=True),
             *numbers,
+            column("where", functions, lambda each: place_text(each.function), is_code=True),
         ),
     )
 

@@ -58,7 +58,7 @@ def test_the_frames_of_two_are_coloured_by_the_difference_and_noise_is_not() -> 
     assert flames is not None
     assert [name for name, _ in flames.legend] == ["change-0", "change-2", "change-3", "change-5"]
     first = flames.table.rows[0]
-    assert [cell.text for cell in first] == ["a:more", "0", "500 ms", "+500 ms", "0", "500 ms", "+500 ms"]
+    assert [cell.text for cell in first] == ["a:more", "0", "500 ms", "+500 ms", "0", "500 ms", "+500 ms", "a.py:1"]
 
 
 def test_a_profile_without_samples_has_no_graph() -> None:

@@ -31,6 +31,12 @@ def test_of_two_it_is_the_difference_and_the_innermost_frame_that_carries_it() -
     assert section.headline.tone is Tone.BAD
 
 
+def test_a_frame_that_has_the_whole_difference_is_named_before_its_largest_call() -> None:
+    baseline = profile({"app:main;app:work": 100})
+    candidate = profile({"app:main;app:work": 100, "app:main;docs:f;docs:g": 18, "app:main;docs:f;docs:h": 12})
+    assert headline(profile_section("s3.ls", candidate, baseline)).endswith("150 ms in `docs:f`")
+
+
 def test_less_time_is_good_and_a_difference_in_several_functions_is_told_as_such() -> None:
     section = profile_section("s3.ls", profile({"a:f": 10, "a:g": 10}), profile({"a:f": 50, "a:g": 50}))
     assert headline(section) == (
