@@ -134,29 +134,32 @@ def call_tree(candidate: StackProfile, baseline: StackProfile | None = None) -> 
 
 def function_times(tree: CallTree) -> list[FunctionTimes]:
     """The times of every function in the tree."""
-    selfs: dict[CalledFunction, list[int]] = {}
-    totals: dict[CalledFunction, list[int]] = {}
-    callers: list[CalledFunction] = []
-    on_stack: Counter[CalledFunction] = Counter()
+    functions: dict[int, CalledFunction] = {}  # by identity: a function is one object in all of a tree's nodes
+    sums: dict[int, list[int]] = {}
+    callers: list[int] = []
+    on_stack: Counter[int] = Counter()
     for node in tree.root.walk():
         while len(callers) > node.depth:
             on_stack[callers.pop()] -= 1
-        function = node.function
-        own, total = selfs.setdefault(function, [0, 0]), totals.setdefault(function, [0, 0])
-        for side in (0, 1):
-            own[side] += node.self_samples[side]
-            total[side] += 0 if on_stack[function] else node.samples[side]
-        callers.append(function)
-        on_stack[function] += 1
+        key = id(node.function)
+        functions[key] = node.function
+        each = sums.setdefault(key, [0, 0, 0, 0])
+        each[0] += node.self_samples[0]
+        each[1] += node.self_samples[1]
+        if not on_stack[key]:
+            each[2] += node.samples[0]
+            each[3] += node.samples[1]
+        callers.append(key)
+        on_stack[key] += 1
     scale = tree.sample_s
     return [
         FunctionTimes(
-            function=function,
-            self_s=(own[0] * scale[0], own[1] * scale[1]),
-            total_s=(totals[function][0] * scale[0], totals[function][1] * scale[1]),
+            function=functions[key],
+            self_s=(each[0] * scale[0], each[1] * scale[1]),
+            total_s=(each[2] * scale[0], each[3] * scale[1]),
         )
-        for function, own in selfs.items()
-        if function.module
+        for key, each in sums.items()
+        if functions[key].module
     ]
 
 

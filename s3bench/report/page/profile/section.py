@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.report.label import clipped
 from s3bench.report.page.page import render_page
-from s3bench.report.page.profile.call_tree import CallNode, CallTree, call_tree, function_times
+from s3bench.report.page.profile.call_tree import CallNode, CallTree, FunctionTimes, call_tree, function_times
 from s3bench.report.page.profile.graph import TABLE_ROWS, flame_graph_of
 from s3bench.report.page.profile.tables import difference_text, function_table
 from s3bench.report.page.section import Headline, Line, Section
@@ -45,21 +45,21 @@ def profile_section(
             headline=Headline(text="no samples were taken", verdict="NO FIGURES", tone=Tone.WARNING),
             lines=tuple(lines),
         )
+    times = function_times(tree)
     unit = _TIMES[candidate.sampled]
     shown = (clipped(labels[0]), clipped(labels[1]))
     return Section(
         name=name,
         title=clipped(title),
-        headline=_headline(tree, unit) if baseline is None else _change_headline(tree, unit, shown),
+        headline=_headline(tree, times, unit) if baseline is None else _change_headline(tree, unit, shown),
         lines=tuple(lines),
         flame_graphs=(graph,),
-        tables=(_self_table(tree, None if baseline is None else shown),),
+        tables=(_self_table(tree, times, None if baseline is None else shown),),
     )
 
 
-def _headline(tree: CallTree, unit: str) -> Headline:
+def _headline(tree: CallTree, times: Sequence[FunctionTimes], unit: str) -> Headline:
     """The largest import that is not the program itself, or else the function with the most time of its own."""
-    times = function_times(tree)
     whole_s = tree.total_s(tree.root)[0]
     imports = [
         each
@@ -116,14 +116,13 @@ def _innermost(tree: CallTree, least: float) -> CallNode:
     return found
 
 
-def _self_table(tree: CallTree, labels: tuple[str, str] | None) -> Table:
-    times = function_times(tree)
-    if labels is None:
-        times.sort(key=lambda each: (-each.self_s[0], each.function.label))
-    else:
-        times.sort(key=lambda each: (-abs(each.self_difference_s), each.function.label))
+def _self_table(tree: CallTree, times: Sequence[FunctionTimes], labels: tuple[str, str] | None) -> Table:
+    def size(each: FunctionTimes) -> float:
+        return each.self_s[0] if labels is None else abs(each.self_difference_s)
+
+    ordered = sorted(times, key=lambda each: (-size(each), each.function.label))
     return function_table(
-        times[:TABLE_ROWS],
+        ordered[:TABLE_ROWS],
         caption="Functions by their own time per run"
         if labels is None
         else "Functions by the difference of their own time per run",
