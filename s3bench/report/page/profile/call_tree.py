@@ -5,19 +5,25 @@ Times are seconds per run. A difference is candidate minus baseline.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.profiling.stack_profile import StackProfile
+from s3bench.profiling.stack_profile import Frame, StackProfile
 
 NOISE_ERRORS = 2.0
 """A difference below so many of its standard errors counts as noise."""
 
 ROOT_NAME = "all"
+IMPORT_SYSTEM = ("importlib", "import system")
+"""The one frame of Python's import system and of its loader in frozen programs, whose frames say nothing by name."""
+
 _IMPORT = "<module>"
+_IMPORT_SYSTEM_MODULES = ("importlib._bootstrap", "importlib._bootstrap_external", "pyimod02_importers")
+_IMPORT_SYSTEM_FILES = "<frozen importlib."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,8 @@ class FunctionTimes:
 def call_tree(candidate: StackProfile, baseline: StackProfile | None = None) -> CallTree:
     """Merge the stacks of both sides. Without a baseline its samples are 0.
 
-    Where several threads were sampled, each is a node below the root. Children are ordered by their time, the largest
-    first.
+    Where several threads were sampled, each is a node below the root. Neighbouring frames of Python's import system
+    are one. Children are ordered by their time, the largest first.
     """
     sides = (candidate,) if baseline is None else (candidate, baseline)
     has_threads = len({stack.thread for side in sides for stack in side.stacks}) > 1
@@ -171,10 +177,10 @@ class _GrowingTree:
         self._callers = [-1]
         self._names = [("", ROOT_NAME)]
 
-    def node(self, chain: Iterator[tuple[str, str]]) -> int:
-        """The node that this chain of functions leads to."""
+    def node(self, calls: Iterable[tuple[str, str]]) -> int:
+        """The node that these calls, the outermost first, lead to."""
         at = 0
-        for name in chain:
+        for name in calls:
             key = (at, name)
             if key not in self._known:
                 self._known[key] = len(self._names)
@@ -229,7 +235,7 @@ def _self_samples(
     growing: _GrowingTree, profile: StackProfile, *, has_threads: bool
 ) -> dict[int, npt.NDArray[np.int64]]:
     """The samples of each stack by run, at the node that the stack ends in."""
-    names = [(frame.module, frame.function) for frame in profile.frames]
+    names = [_name(frame) for frame in profile.frames]
     found: dict[int, npt.NDArray[np.int64]] = {}
     by_stack = np.zeros((len(profile.stacks), max(1, len(profile.runs))), dtype=np.int64)
     for number, run in enumerate(profile.runs):
@@ -237,9 +243,22 @@ def _self_samples(
             by_stack[place, number] += count
     for stack, samples in zip(profile.stacks, by_stack, strict=True):
         thread = [("", f"thread {stack.thread}")] if has_threads else []
-        node = growing.node(iter([*thread, *(names[frame] for frame in stack.frames)]))
+        calls = (names[frame] for frame in stack.frames)
+        node = growing.node(chain(thread, _without_repeated(calls, IMPORT_SYSTEM)))
         found[node] = found[node] + samples if node in found else samples
     return found
+
+
+def _name(frame: Frame) -> tuple[str, str]:
+    """Module and function by which frames are merged."""
+    is_machinery = frame.module in _IMPORT_SYSTEM_MODULES or frame.file.startswith(_IMPORT_SYSTEM_FILES)
+    return IMPORT_SYSTEM if is_machinery else (frame.module, frame.function)
+
+
+def _without_repeated(calls: Iterable[tuple[str, str]], name: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """The calls with one frame for neighbours of this name."""
+    for each, neighbours in groupby(calls):
+        yield from (each,) if each == name else neighbours
 
 
 def _variance(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -265,10 +284,11 @@ def _places(sides: Sequence[StackProfile]) -> dict[tuple[str, str], CalledFuncti
                 counts[place] += count
         best: dict[tuple[str, str], float] = {}
         for frame, count in zip(side.frames, counts, strict=True):
-            name = (frame.module, frame.function)
+            name = _name(frame)
             if count > best.get(name, -math.inf):
                 best[name] = count
-                places[name] = CalledFunction(frame.module, frame.function, frame.file, frame.line)
+                has_place = name != IMPORT_SYSTEM
+                places[name] = CalledFunction(*name, frame.file if has_place else "", frame.line if has_place else 0)
     return places
 
 

@@ -1,6 +1,6 @@
 """A profile as a section of the page, and a page of profiles: what takes the time, the flame graph, the functions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.report.label import clipped
@@ -84,8 +84,8 @@ def _change_headline(tree: CallTree, unit: str, labels: tuple[str, str]) -> Head
     change_s = tree.difference_s(tree.root)
     figures = ((labels[0], render_seconds(baseline_s)), (labels[1], render_seconds(candidate_s)))
     if tree.is_noise(tree.root):
-        text = f"{labels[1]} and {labels[0]} take the same {unit} within the noise: {difference_text(change_s)} per run"
-        return Headline(text=text, figures=figures)
+        text = f"no difference in {unit} beyond noise: {difference_text(change_s)} per run"
+        return Headline(text=text, remarks=tuple(_partial_change(tree)), figures=figures)
     carrier = _carrier(tree)
     word, tone = ("more", Tone.BAD) if change_s > 0 else ("less", Tone.GOOD)
     text = f"{labels[1]} takes {render_seconds(abs(change_s))} {word} {unit} per run: "
@@ -93,6 +93,15 @@ def _change_headline(tree: CallTree, unit: str, labels: tuple[str, str]) -> Head
         return Headline(text=f"{text}the difference is spread over several functions", tone=tone, figures=figures)
     part = render_seconds(abs(tree.difference_s(carrier)))
     return Headline(text=f"{text}{part} in `{clipped(carrier.function.label)}`", tone=tone, figures=figures)
+
+
+def _partial_change(tree: CallTree) -> Iterator[str]:
+    """The largest difference of one frame where the whole has none."""
+    changed = [node for node in tree.root.walk() if not tree.is_noise(node)]
+    if changed:
+        largest = max(changed, key=lambda node: abs(tree.difference_s(node)))
+        change = difference_text(tree.difference_s(largest))
+        yield f"The largest difference of a part: {change} in `{clipped(largest.function.label)}`."
 
 
 def _carrier(tree: CallTree) -> CallNode:

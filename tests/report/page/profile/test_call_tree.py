@@ -49,6 +49,19 @@ def test_threads_are_frames_where_there_are_several() -> None:
     assert {each.function.label for each in function_times(tree)} == {"app:main", "app:work"}
 
 
+def test_the_import_system_is_one_frame_between_two_imports() -> None:
+    machinery = "importlib._bootstrap:_find_and_load;importlib._bootstrap:_load;pyimod02_importers:Loader.exec_module"
+    tree = call_tree(profile({f"app:<module>;{machinery};lib:<module>;{machinery}": 1, f"app:<module>;{machinery}": 2}))
+    assert [node.function.label for node in tree.root.walk()] == [
+        "all",
+        "import app",
+        "importlib:import system",
+        "import lib",
+        "importlib:import system",
+    ]
+    assert times(tree, "importlib:import system").self_s == (3 * INTERVAL_S, 0)
+
+
 def test_a_difference_is_noise_unless_it_is_larger_than_runs_vary() -> None:
     steady = call_tree(profile({"app:main": [30, 31, 29, 30]}), profile({"app:main": [20, 21, 19, 20]}))
     varied = call_tree(profile({"app:main": [60, 1, 58, 1]}), profile({"app:main": [1, 38, 2, 39]}))

@@ -48,7 +48,15 @@ def test_less_time_is_good_and_a_difference_in_several_functions_is_told_as_such
 
 def test_noise_is_called_noise() -> None:
     section = profile_section("s3.ls", profile({"a:f": [9, 11, 10, 12]}), profile({"a:f": [10, 10, 12, 9]}))
-    assert "the same time within the noise" in headline(section)
+    assert headline(section).startswith("no difference in time beyond noise: ")
+
+
+def test_a_part_may_differ_though_the_whole_does_not() -> None:
+    noisy = {"app:main": [400, 10, 380, 20]}
+    section = profile_section("s3.ls", profile({**noisy, "app:main;docs:f": 20}), profile(noisy))
+    assert section.headline is not None
+    assert section.headline.text == "no difference in time beyond noise: +100 ms per run"
+    assert section.headline.remarks == ("The largest difference of a part: +100 ms in `docs:f`.",)
 
 
 def test_without_samples_it_says_so_and_has_no_graph() -> None:
