@@ -17,6 +17,8 @@ _PROGRAM_SHARE = 0.5
 """A frame with this share of the time or more is the program itself, and names no cause."""
 _CARRIED_MIN = (0.9, 0.7, 0.5)
 """A frame carries a difference if it has at least the first of these shares, or else the next."""
+_REST_MIN = 0.05
+"""If a frame's difference exceeds the whole one by this share, the headline says so."""
 
 _TIMES = {Sampled.WALL_TIME: "time", Sampled.CPU_TIME: "CPU time"}
 
@@ -87,12 +89,15 @@ def _change_headline(tree: CallTree, unit: str, labels: tuple[str, str]) -> Head
         text = f"no difference in {unit} beyond noise: {difference_text(change_s)} per run"
         return Headline(text=text, remarks=tuple(_partial_change(tree)), figures=figures)
     carrier = _carrier(tree)
-    word, tone = ("more", Tone.BAD) if change_s > 0 else ("less", Tone.GOOD)
+    word, opposite, tone = ("more", "less", Tone.BAD) if change_s > 0 else ("less", "more", Tone.GOOD)
     text = f"{labels[1]} takes {render_seconds(abs(change_s))} {word} {unit} per run: "
     if carrier is tree.root:
         return Headline(text=f"{text}the difference is spread over several functions", tone=tone, figures=figures)
-    part = render_seconds(abs(tree.difference_s(carrier)))
-    return Headline(text=f"{text}{part} in `{clipped(carrier.function.label)}`", tone=tone, figures=figures)
+    part_s = abs(tree.difference_s(carrier))
+    rest_s = part_s - abs(change_s)
+    elsewhere = f", {render_seconds(rest_s)} {opposite} elsewhere" if rest_s > _REST_MIN * abs(change_s) else ""
+    place = f"{render_seconds(part_s)} in `{clipped(carrier.function.label)}`"
+    return Headline(text=f"{text}{place}{elsewhere}", tone=tone, figures=figures)
 
 
 def _partial_change(tree: CallTree) -> Iterator[str]:

@@ -89,7 +89,7 @@ def aws_cli_profile(*, seed: int, docs: float) -> StackProfile:
     source = random.Random(seed)
     return profile({
         f"__main__:<module>{calls}": [
-            max(0, round((mean if mean > 0 else -mean * docs) / 5 * source.gauss(1, 0.12) * 2)) for _ in range(12)
+            max(0, round((mean if mean > 0 else -mean * docs) / 5 * source.gauss(1, 0.05) * 2)) for _ in range(12)
         ]
         for calls, mean in _AWS_CLI.items()
     })  # fmt: skip

@@ -37,6 +37,13 @@ def test_a_frame_that_has_the_whole_difference_is_named_before_its_largest_call(
     assert headline(profile_section("s3.ls", candidate, baseline)).endswith("150 ms in `docs:f`")
 
 
+def test_a_frame_that_has_more_than_the_whole_difference_is_told_with_the_rest() -> None:
+    baseline = profile({"app:main": 50, "app:main;app:work": 60})
+    candidate = profile({"app:main": 50, "app:main;app:work": 48, "app:main;docs:f": 42})
+    text = headline(profile_section("s3.ls", candidate, baseline))
+    assert text == "candidate takes 150 ms more time per run: 210 ms in `docs:f`, 60.0 ms less elsewhere"
+
+
 def test_less_time_is_good_and_a_difference_in_several_functions_is_told_as_such() -> None:
     section = profile_section("s3.ls", profile({"a:f": 10, "a:g": 10}), profile({"a:f": 50, "a:g": 50}))
     assert headline(section) == (
