@@ -3,6 +3,7 @@
   const ROW_PX = 18;
   const NARROWEST_PX = 1;
   const LABEL_PX = 26;
+  const PRINTED_PX = 1000;
   const FONT = '11.5px Arial, "Liberation Sans", Helvetica, sans-serif';
   const PATH_MAX = 6;
   const SVG = "http://www.w3.org/2000/svg";
@@ -112,6 +113,9 @@
       new ResizeObserver(() => {
         if (this.view.clientWidth && this.view.clientWidth !== this.width) this.draw();
       }).observe(this.view);
+      addEventListener("beforeprint", () => {
+        if (!this.frames) this.draw(PRINTED_PX); // it is in a part that was never shown
+      });
     }
 
     offerWidths() {
@@ -232,8 +236,8 @@
       return places;
     }
 
-    draw() {
-      this.width = this.view.clientWidth;
+    draw(width = this.view.clientWidth) {
+      this.width = width;
       if (!this.width) return;
       const { tree } = this;
       this.places = this.layout();
