@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page
 
+from s3bench.report.label import clipped
 from s3bench.report.page.profile.section import profile_page, profile_section
 from tests.e2e.report.browsing import Open, serious_faults
 from tests.report.page.charts import HOSTILE
@@ -106,8 +107,14 @@ def test_a_search_marks_matches_and_counts_no_time_twice_and_widths_can_be_the_b
 def test_hostile_names_are_shown_and_execute_nothing(opened: Open, path: Path) -> None:
     one = opened(path)
     one.page.get_by_role("tab", name="Hostile").click()
-    one.page.locator("#part-2 .flame-view text").last.wait_for()
-    assert any("alert(1)" in each for each in one.page.locator("#part-2 .flame-view text").all_text_contents())
+    view, tip = one.page.locator("#part-2 .flame-view"), one.page.locator(".tip")
+    view.locator("text").last.wait_for()
+    assert view.locator("text").nth(1).text_content() == clipped(HOSTILE_NAME)
+    for _ in range(3):
+        view.press("ArrowDown")
+    assert tip.inner_text().startswith("</script><script>document.title='broken'</script>:")
+    for each in (view, tip, one.page.locator(".heard")):
+        assert each.locator("script, img").count() == 0
     assert one.page.title() == "A profile"
     assert one.complaints == []
 
