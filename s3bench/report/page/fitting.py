@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup, escape
 
 from s3bench.report.label import clipped, counted
-from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section
+from s3bench.report.page.section import ChartFigure, CodeBlock, FlameGraph, Line, Section
 from s3bench.report.table import Table
 
 PAGE_BYTES_MAX = 1_500_000
@@ -50,6 +50,7 @@ class Pieces:
     """How pieces become HTML: a table by its element's id and a word on missing rows, a figure by its pictures."""
 
     block: Callable[[CodeBlock], Markup]
+    flame_graph: Callable[[FlameGraph, str, Markup], Markup]
     table: Callable[[Table, str, str], Markup]
     figure: Callable[[ChartFigure, str, Markup, Markup], Markup]
     pictures: Callable[[Sequence[tuple[ChartFigure, str]]], Iterable[Markup]]
@@ -93,7 +94,7 @@ def fit(sections: Sequence[Section], pieces: Pieces) -> FittedPage:
         fitting.take(part)
     return FittedPage(
         parts=_kept(parts, fitting.refused),
-        charts=len(figures),
+        charts=len(figures) + sum(len(part.section.flame_graphs) for part in every),
         charts_left_out=fitting.charts_left_out,
         tables_left_out=fitting.tables_left_out,
         sections_left_out=len(fitting.refused),
@@ -118,20 +119,25 @@ class _Fitting:
         frame_bytes += sum(_LINE_BYTES + _text_bytes(line.text) for line in lines)
         if frame_bytes > self._room_bytes:
             self.refused.add(part.element_id)
-            self.charts_left_out += len(part.section.figures)
+            self.charts_left_out += len(part.section.figures) + len(part.section.flame_graphs)
             self.tables_left_out += len(part.section.tables)
             return
         self._room_bytes -= frame_bytes
         part.lines = lines
         figures = [(figure, _figure_id(part, number)) for number, figure in _figures(part)]
+        flames = [(graph, f"{part.element_id}-flame-{n}") for n, graph in enumerate(part.section.flame_graphs, start=1)]
         has_lead = part.section.headline is not None
         if has_lead and figures:
             charts += not self._admit(part, self._figure(*figures.pop(0)))
+        elif has_lead and flames:
+            charts += not self._admit(part, self._flame_graph(*flames.pop(0)))
         blocks = sum(not self._admit(part, self._pieces.block(block)) for block in part.section.blocks)
         if has_lead:
             part.lead, part.pieces = part.pieces, []
         for figure, element_id in figures:
             charts += not self._admit(part, self._figure(figure, element_id))
+        for graph, element_id in flames:
+            charts += not self._admit(part, self._flame_graph(graph, element_id))
         for number, table in enumerate(part.section.tables, start=1):
             tables += not self._admit(part, self._table(table, f"{part.element_id}-table-{number}"))
         part.left_out = _left_out(charts, tables + blocks)
@@ -150,6 +156,9 @@ class _Fitting:
         more = len(table.rows) - ROWS_MAX
         left_out = f"The first {ROWS_MAX:,} of {len(table.rows):,} rows." if more > 0 else ""
         return self._pieces.table(table.head(ROWS_MAX), element_id, left_out)
+
+    def _flame_graph(self, graph: FlameGraph, element_id: str) -> Markup:
+        return self._pieces.flame_graph(graph, element_id, self._table(graph.table, f"{element_id}-table"))
 
     def _figure(self, figure: ChartFigure, element_id: str) -> Markup:
         if element_id not in self._pictures:

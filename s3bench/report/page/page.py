@@ -19,6 +19,7 @@ import s3bench
 from s3bench.report.label import counted
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.fitting import PAGE_BYTES_MAX, FittedPage, Pieces, fit, shown
+from s3bench.report.page.profile import tints
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.page.theme import INKS
 from s3bench.report.table import Tone
@@ -50,20 +51,32 @@ def render_page(
     environment = _environment()
     macros = vars(environment.get_template("parts.html.j2").module)
     fitted = fit(
-        sections, Pieces(block=macros["block"], table=macros["table"], figure=macros["figure"], pictures=_pictures)
+        sections,
+        Pieces(
+            block=macros["block"],
+            flame_graph=macros["flame_graph"],
+            table=macros["table"],
+            figure=macros["figure"],
+            pictures=_pictures,
+        ),
     )
+    has_flame_graph = any(map(_has_flame_graph, sections))
     page = environment.get_template("page.html.j2").render(
         title=title,
         headlines=tuple(_headlines(sections)),
         facts=facts,
         lines=(*lines, *_shortfall(fitted, remedy)),
         all=fitted.parts,
-        style=_style(),
-        script=_script(),
+        style=_style(has_flame_graph=has_flame_graph),
+        script=_script(has_flame_graph=has_flame_graph),
         version=s3bench.__version__,
     )
     assert len(page.encode()) < PAGE_BYTES_MAX
     return page
+
+
+def _has_flame_graph(section: Section) -> bool:
+    return bool(section.flame_graphs) or any(map(_has_flame_graph, section.parts))
 
 
 def _headlines(sections: Sequence[Section]) -> Iterator[tuple[str, Headline]]:
@@ -115,18 +128,20 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _style() -> Markup:
+def _style(*, has_flame_graph: bool) -> Markup:
     """The style, with each ink as a variable and as the classes that a picture's colours became."""
     inks = "".join(f"--{name}: light-dark({ink.light}, {ink.dark}); " for name, ink in INKS.items())
     classes = "".join(
         f".f-{name} {{ fill: var(--{name}); }}\n.s-{name} {{ stroke: var(--{name}); }}\n" for name in INKS
     )
-    return Markup(f":root {{ {inks}}}\n{classes}{_file('page.css')}")  # noqa: S704 (ours alone)
+    flames = f"{tints.style()}{_file('profile/flame_graph.css')}" if has_flame_graph else ""
+    return Markup(f":root {{ {inks}}}\n{classes}{_file('page.css')}{flames}")  # noqa: S704 (ours alone)
 
 
 @cache
-def _script() -> Markup:
-    return Markup(_file("page.js"))  # noqa: S704 (ours alone)
+def _script(*, has_flame_graph: bool) -> Markup:
+    flames = _file("profile/flame_graph.js") if has_flame_graph else ""
+    return Markup(_file("page.js") + flames)  # noqa: S704 (ours alone)
 
 
 def _file(name: str) -> str:

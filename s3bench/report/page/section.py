@@ -52,6 +52,22 @@ class ChartFigure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlameGraph:
+    """A flame graph, which the page's script draws.
+
+    `data` are the packed frames, of letters, digits and `+/=` alone. `legend` has the CSS class of a colour with its
+    meaning. `table` has the largest frames and is folded away beneath the graph.
+    """
+
+    name: str
+    title: str
+    description: str
+    data: str
+    legend: tuple[tuple[str, str], ...]
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeBlock:
     """Lines to be copied as they stand, such as commands."""
 
@@ -61,10 +77,11 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the page with a heading: its lines first, then blocks, figures, tables, and parts of its own.
+    """A part of the page with a heading: its lines first, then blocks, figures, flame graphs, tables, and own parts.
 
     `name` is made as a figure's and unique among its neighbours. One that `is_folded` shows only its heading and its
-    lines until it is opened. Of one that has a headline, the first figure and the blocks come before its lines.
+    lines until it is opened. Of one that has a headline, the first figure, or else the first flame graph, and the
+    blocks come before its lines.
     """
 
     name: str
@@ -74,5 +91,6 @@ class Section:
     blocks: tuple[CodeBlock, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[ChartFigure, ...] = ()
+    flame_graphs: tuple[FlameGraph, ...] = ()
     parts: tuple["Section", ...] = ()
     is_folded: bool = False

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from s3bench.cli.history.trend import trend_page
 from s3bench.cli.report.inputs import Inputs
 from s3bench.cli.report.page import page_html, sections_of
+from s3bench.report.page.profile.section import profile_page, profile_section
 from s3bench.report.page.section import Section
 from s3bench.report.page.trend.section import trend_section
 from s3bench.report.page.trend.series import TrendSeries
@@ -25,6 +26,7 @@ from s3bench.trend.metric_trend import trend_of
 from tests.compare import documents
 from tests.report import loads
 from tests.report.conftest import cell, controls, record
+from tests.report.page.profile.stack_profiles import aws_cli_profile
 from tests.report.page.run_documents import SPAN
 from tests.report.test_bisection import record_of, slower_from
 from tests.report.tune_samples import CLASSIC
@@ -153,6 +155,13 @@ def _bisect() -> RenderedPage:
     return _page(bisections=(("bisect.json", record_of(slower_from(11, 1.09), count=16)),))
 
 
+def _profile() -> RenderedPage:
+    candidate, baseline = aws_cli_profile(seed=2, docs=1.0), aws_cli_profile(seed=1, docs=0.0)
+    section = profile_section("s3.ls on cli-classic", candidate, baseline, labels=("2.34.8", "2.34.13"))
+    html = profile_page("Profile of cli-classic 2.34.13 against 2.34.8", [section])
+    return RenderedPage(sections=(section,), html=html)
+
+
 PAGES: Mapping[str, Callable[[], RenderedPage]] = MappingProxyType({
     "run": _run,
     "compare": _compare,
@@ -162,6 +171,7 @@ PAGES: Mapping[str, Callable[[], RenderedPage]] = MappingProxyType({
     "tune": _tune,
     "trend": _trend,
     "bisect": _bisect,
+    "profile": _profile,
 })  # fmt: skip
 """The page of each kind."""
 

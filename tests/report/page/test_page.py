@@ -14,7 +14,7 @@ from s3bench.report.page.section import CodeBlock, Line, Section
 from s3bench.report.table import Table, Tone, column
 from tests.report.page.charts import HOSTILE, dots, rows
 
-_VOID = {"meta", "link"}
+_VOID = {"meta", "link", "input"}
 
 
 class Elements(HTMLParser):
