@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from s3bench.gate.evidence import (
 )
 from s3bench.gate.exact_metric import COUNTED_PAIRS
 from s3bench.gate.exact_rows import unconfirmed
+from s3bench.gate.explaining import Explaining, explain_failures
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.instruction_counting import InstructionCounting, count_instructions
 from s3bench.gate.instruction_rows import undecided_in_time
@@ -36,6 +38,7 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.schedule import Identity, by_decisiveness, fitting
 from s3bench.gate.size import cells_to_size
+from s3bench.profiling.explanation import Explanation
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 
@@ -76,8 +79,8 @@ class GateStatus:
     `pairs_done` of which are there. `at_most_s` is what the pairs of all looks still take if nothing is decided
     earlier; `None` until all benchmarks are warm. `late` counts the benchmarks whose first look does not fit into the
     time limit beside those of the others. `alone` names the benchmark that gets all pairs now, because they decide most
-    there. `counting` is the number of benchmarks of which instructions are still to be counted, `warnings` are about
-    that.
+    there. `counting` is the number of benchmarks of which instructions are still to be counted, `explaining` that of
+    changes that are still to be explained; `warnings` are about these.
     """
 
     cells: tuple[ClientCellEvidence, ...]
@@ -91,6 +94,8 @@ class GateStatus:
     alone: str = ""
     is_out_of_time: bool = False
     counting: int = 0
+    explaining: int = 0
+    explanations: tuple[Explanation, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -103,12 +108,13 @@ def run_gate(
     *,
     now: Callable[[], float],
     counting: InstructionCounting | None = None,
+    explaining: Explaining | None = None,
 ) -> Iterator[GateStatus]:
     """Run both clients on every definition; yield its status after every quad. The last one is the end.
 
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
     both programs are read from the disk anew, so that the page cache has them alike. With `counting`, instructions are
-    counted at the end where a time is undecided.
+    counted at the end where a time is undecided; with `explaining`, what FAILs is explained after that.
     """
     bench.reload_programs(clients.values())
     with ExitStack() as stack:
@@ -124,7 +130,9 @@ def run_gate(
             )
             for definition in definitions
         ]
-        gate = _LiveGate(cells=cells, rules=rules, inspector=inspector, counting=counting, now=now)
+        gate = _LiveGate(
+            cells=cells, rules=rules, inspector=inspector, counting=counting, explaining=explaining, now=now
+        )
         yield from gate.run()
 
 
@@ -140,6 +148,7 @@ def recorded(
             stopped=stopped,
             is_out_of_time=status.is_out_of_time,
             warnings=(*record.warnings, *status.warnings),
+            explanations=status.explanations,
         )
         yield grown, status
 
@@ -172,12 +181,14 @@ class _LiveGate:
         rules: GateRules,
         inspector: Inspector | None,
         counting: InstructionCounting | None,
+        explaining: Explaining | None,
         now: Callable[[], float],
     ) -> None:
         self._cells = cells
         self._rules = rules
         self._inspector = inspector
         self._counting = counting
+        self._explaining = explaining
         self._now = now
         self._randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
         self._goals = rules.policy.looks.pairs if rules.policy.metrics else (COUNTED_PAIRS,)
@@ -195,9 +206,12 @@ class _LiveGate:
                 break
         if not is_over:
             yield from self._size()
-        elif self._counting is None:
+        elif self._counting is None and self._explaining is None:
             return
-        for status in self._count_instructions(is_over=is_over):
+        warnings: list[str] = []
+        for status in chain(
+            self._count_instructions(warnings, is_over=is_over), self._explain(warnings, is_over=is_over)
+        ):
             yield replace(status, is_out_of_time=is_over)
 
     def _end(self) -> "_LookProgress":
@@ -321,14 +335,25 @@ class _LiveGate:
                 cell.sizing_quad(self._randomness, self._now() - self._started_s)
                 yield self._status(self._end())
 
-    def _count_instructions(self, *, is_over: bool) -> Iterator[GateStatus]:
-        """Count instructions where a time is undecided; the last status is the end."""
-        warnings: list[str] = []
+    def _count_instructions(self, warnings: list[str], *, is_over: bool) -> Iterator[GateStatus]:
+        """Count instructions where a time is undecided."""
         if self._counting is not None:
             undecided = undecided_in_time(self._decisions(is_over=is_over).rows)
             for left in count_instructions(self._cells, undecided, self._counting, warnings, now=self._now):
                 yield replace(self._status(self._end()), counting=left)
         yield replace(self._status(self._end()), warnings=tuple(warnings))
+
+    def _explain(self, warnings: list[str], *, is_over: bool) -> Iterator[GateStatus]:
+        """Explain what FAILs; the last status is the end."""
+        found: list[Explanation] = []
+        if self._explaining is not None:
+            rows = self._decisions(is_over=is_over).rows
+            for left, explanation in explain_failures(self._cells, rows, self._explaining, warnings, now=self._now):
+                found += () if explanation is None else (explanation,)
+                end = self._status(self._end())
+                yield replace(end, explaining=left, explanations=tuple(found), warnings=tuple(warnings))
+        end = self._status(self._end())
+        yield replace(end, explanations=tuple(found), warnings=tuple(warnings))
 
     def _status(self, progress: "_LookProgress", *, is_out_of_time: bool = False) -> GateStatus:
         """The status now."""

@@ -142,6 +142,10 @@ class LiveCell:
         self.inspections[side].append(seen)
         return None
 
+    def side(self, side: Side) -> tuple[ClientRunner, Conditions]:
+        """The runner of one side, and the conditions of its runs."""
+        return self.runners[side], self.conditions[side]
+
     def control(self, role: Role, delay_s: float = 0.0) -> "LiveCell":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
         baseline = self.conditions[Side.BASELINE]

@@ -21,6 +21,7 @@ from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
 from s3bench.gate.waiver import Waiver, check_waiver
+from s3bench.profiling.explanation import Explanation
 from s3bench.results.decoding import decode
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
@@ -43,7 +44,8 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `is_paired`: pairs were measured live; otherwise two documents were compared. `stopped` is the reason of an early
     end; `is_out_of_time`: it was the clock, so that open tests have a last look at all of their pairs. `machine` and
-    `options` are as in a results document. `conclusion` is null until the end.
+    `options` are as in a results document. `conclusion` is null until the end. `explanations` are of
+    what FAILs, and decide nothing.
     """
 
     gate_version: int = RECORD_VERSION
@@ -65,6 +67,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     is_out_of_time: bool = False
     cells: tuple[CellEvidence, ...] = ()
     conclusion: Conclusion | None = None
+    explanations: tuple[Explanation, ...] = ()
 
     def concluded(self) -> "GateRecord":
         """The same with its conclusion computed (again)."""

@@ -26,6 +26,7 @@ from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
+from s3bench.gate.explaining import Explaining
 from s3bench.gate.inspection import find_inspector
 from s3bench.gate.instruction_counting import InstructionCounting, reserved_s
 from s3bench.gate.instruction_rows import gates_time
@@ -36,12 +37,14 @@ from s3bench.gate.row import Verdict
 from s3bench.gate.size import SIZING_PAIRS
 from s3bench.gate.unpaired import unpaired_record
 from s3bench.gate.waiver import Waiver, parse_waivers
+from s3bench.profiling.explaining import Explainer
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
 from s3bench.spec.definition import Definition
 from s3bench.units import render_seconds
 
 _SEEDS = 2**32
+_EXPLAINING_INTERRUPTED = "the search for causes was interrupted; the verdict is not affected"
 
 
 def decide(options: GateOptions) -> ExitCode:
@@ -165,11 +168,23 @@ def _measured(
             deadline_s=pairs_end_s,
             sizing_pairs=SIZING_PAIRS,
         )
-        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic, counting=counting)
+        explaining = None
+        if not options.no_explain:
+            explainer = Explainer(directory=bench.root / "explanations", now=monotonic)
+            explaining = Explaining(explain=explainer.explain, deadline_s=deadline_s)
+        statuses = run_gate(
+            bench, definitions, staged, rules, inspector, now=monotonic, counting=counting, explaining=explaining
+        )
         shown = GateProgress(progress, deadline_s=pairs_end_s, now=monotonic)
-        for grown, status in recorded(record, statuses, out_of_time=out_of_time):
-            shown.show(status)
-            yield grown
+        grown, status = record, None
+        try:
+            for grown, status in recorded(record, statuses, out_of_time=out_of_time):
+                shown.show(status)
+                yield grown
+        except KeyboardInterrupt:
+            if status is None or not status.explaining:
+                raise
+            yield replace(grown, warnings=(*grown.warnings, _EXPLAINING_INTERRUPTED))
 
 
 def may_count_instructions(policy: Policy, clients: dict[Side, FoundClient], *, is_switched_off: bool) -> bool:

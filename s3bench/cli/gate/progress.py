@@ -21,6 +21,7 @@ class GateProgress:
         self._is_planned = False
         self._is_alone = False
         self._is_counting = False
+        self._is_explaining = False
 
     def show(self, status: GateStatus) -> None:
         """Show how far the gate is."""
@@ -29,6 +30,8 @@ class GateProgress:
             self._plan(status, status.at_most_s)
         if status.counting:
             self._say_counting(status)
+        elif status.explaining:
+            self._say_explaining(status)
         elif not status.look:
             self._ticker.update("warming up", done=0, total=None)
         elif status.undecided:
@@ -70,6 +73,13 @@ class GateProgress:
             self._ticker.say(f"counting instructions of {status.counting} {what} time is undecided")
         self._is_counting = True
         self._ticker.update("counting instructions", done=0, total=None)
+
+    def _say_explaining(self, status: GateStatus) -> None:
+        if not self._is_explaining:
+            what = "change that FAILs" if status.explaining == 1 else "changes that FAIL"
+            self._ticker.say(f"looking for the causes of {status.explaining} {what}; Ctrl-C ends it, the verdict stands")
+        self._is_explaining = True
+        self._ticker.update("looking for causes", done=0, total=None)
 
     def _left(self, status: GateStatus) -> str:
         left_s = status.at_most_s

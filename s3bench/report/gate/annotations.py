@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.terminal import printable
@@ -31,6 +32,10 @@ def render_annotations(record: GateRecord) -> str:
     """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices."""
     content = digest(record)
     decided = [_of_row(row, content) for row in content.decided]
+    why = [
+        _Annotation(title=explanation_title(each), message="; ".join(explanation_lines(each)))
+        for each in record.explanations
+    ]
     notes = [_Annotation(title=content.headline, message=note) for note in content.notes]
     failures = [_Annotation(title="a run failed", message=failure) for failure in content.failures]
     warnings = [*failures, *(_Annotation(title="s3bench gate", message=warning) for warning in content.warnings)]
@@ -42,7 +47,7 @@ def render_annotations(record: GateRecord) -> str:
     summary = [_Annotation(title=content.headline, message=rest)] if rest else []
     match content.verdict:
         case Verdict.FAIL:
-            levels = (decided, [*notes, *warnings], [*summary, *waived, *others])
+            levels = (decided, [*why, *notes, *warnings], [*summary, *waived, *others])
         case Verdict.INVALID:
             levels = (notes, [*decided, *warnings], [*summary, *waived, *others])
         case Verdict.INCONCLUSIVE | Verdict.SMALL:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, Verdict
+from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, gate_table
@@ -99,6 +100,8 @@ def _sections(record: GateRecord, content: Digest) -> Iterator[_Section]:
     if content.decided:
         yield _table(content.decided, content, decides=True)
         yield _reasons(content.decided)
+    for explanation in record.explanations:
+        yield _list(tuple(explanation_lines(explanation)), title=explanation_title(explanation))
     yield _plain([f"Controls: {_text(words.controls_in_words(record, content))}.", ""])
     if adjusted := words.adjusted_in_words(content):
         yield _plain([f"Adjusted {_text(adjusted)}.", ""])

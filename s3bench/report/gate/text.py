@@ -10,6 +10,7 @@ from pathlib import Path
 
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, TONES, gate_table
@@ -49,6 +50,9 @@ def render_gate(
             for kind, style, text in _more(record, content, said, shown_max=None if verbose else _SHOWN_MAX)
         ),
     ]
+    for explanation in record.explanations:
+        lines.append(paint(explanation_title(explanation), BOLD))
+        lines += (f"  {line}" for line in explanation_lines(explanation))
     if shown:
         lines.append(paint(LEGEND, DIM))
     if kept is not None:
