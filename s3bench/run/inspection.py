@@ -53,11 +53,15 @@ class FaultInjection:
 
 
 def inspection_variables(
-    *, modules_file: Path | None = None, injection: FaultInjection | None = None
+    *,
+    modules_file: Path | None = None,
+    call_counts_file: Path | None = None,
+    injection: FaultInjection | None = None,
 ) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
-    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A fault injection that
+    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. So is
+    `call_counts_file`, which `profiling.call_counts` reads. A fault injection that
     plants nothing is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for
     reading its source (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all
     they differ by.
@@ -65,6 +69,8 @@ def inspection_variables(
     variables = {}
     if modules_file is not None:
         variables["S3BENCH_MODULES_FILE"] = str(modules_file)
+    if call_counts_file is not None:
+        variables["S3BENCH_CALL_COUNTS_FILE"] = str(call_counts_file)
     if injection is not None:
         variables["S3BENCH_FAULT_INJECTION"] = json.dumps(
             {name: size for name, size in asdict(injection).items() if size}

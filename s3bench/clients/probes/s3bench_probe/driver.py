@@ -29,6 +29,10 @@ def main(request_text: str, started_ns: int) -> int:
         from . import inspection  # noqa: PLC0415 (only when asked for)
 
         inspection.install()
+    if os.environ.get("S3BENCH_CALL_COUNTS_FILE"):
+        from . import call_counts  # noqa: PLC0415 (as above)
+
+        call_counts.install("imports")
     backend = _backend(request, milestones)
     try:
         transfers.run(request["command"], backend)

@@ -39,6 +39,10 @@ def awscli_initialize(event_hooks: Any) -> None:
         from . import inspection  # noqa: PLC0415 (as above)
 
         inspection.install()
+    if os.environ.get("S3BENCH_CALL_COUNTS_FILE"):
+        from . import call_counts  # noqa: PLC0415 (as above)
+
+        call_counts.install("plug-in")
     if os.environ.get("S3BENCH_FAULT_INJECTION"):
         from . import fault_injection  # noqa: PLC0415 (as above)
 
