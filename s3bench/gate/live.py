@@ -345,14 +345,14 @@ class _LiveGate:
 
     def _explain(self, warnings: list[str], *, is_over: bool) -> Iterator[GateStatus]:
         """Explain what FAILs; the last status is the end."""
-        found: list[Explanation] = []
-        if self._explaining is not None:
-            rows = self._decisions(is_over=is_over).rows
-            for left, explanation in explain_failures(self._cells, rows, self._explaining, warnings, now=self._now):
-                found += () if explanation is None else (explanation,)
-                end = self._status(self._end())
-                yield replace(end, explaining=left, explanations=tuple(found), warnings=tuple(warnings))
+        if self._explaining is None:
+            return
         end = self._status(self._end())
+        found: list[Explanation] = []
+        rows = self._decisions(is_over=is_over).rows
+        for left, explanation in explain_failures(self._cells, rows, self._explaining, warnings, now=self._now):
+            found += () if explanation is None else (explanation,)
+            yield replace(end, explaining=left, explanations=tuple(found), warnings=tuple(warnings))
         yield replace(end, explanations=tuple(found), warnings=tuple(warnings))
 
     def _status(self, progress: "_LookProgress", *, is_out_of_time: bool = False) -> GateStatus:

@@ -73,7 +73,7 @@ def _explanations(record: GateRecord) -> Iterator[Section]:
         yield Section(
             name=f"why-{number}",
             title=_text(explanation_title(explanation)),
-            lines=tuple(Line(_text(line)) for line in explanation_lines(explanation)),
+            lines=tuple(Line(text=_text(line)) for line in explanation_lines(explanation)),
             flame_graphs=() if graph is None else (graph,),
         )
 

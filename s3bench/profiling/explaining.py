@@ -1,0 +1,137 @@
+"""Looks for the causes of a change: counts calls, samples stacks or looks at memory, on both sides in turn.
+
+What a side cannot show is a note of the explanation.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from s3bench.errors import MachineError
+from s3bench.profiling.call_counts import CallCounts, count_differences
+from s3bench.profiling.counting import count_calls
+from s3bench.profiling.difference import Place, differences
+from s3bench.profiling.explanation import Cause, CauseKind, Explanation
+from s3bench.profiling.live import Profiler, find_profiler, profile_sides
+from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
+from s3bench.profiling.stack_profile import Sampled, StackProfile
+from s3bench.results.measurement import Failure
+from s3bench.results.metrics import Unit
+from s3bench.run.inspection import Unavailable
+
+PAIRS_MAX = 40
+"""Pairs of runs under the profiler at most: 3 ms of half a second are found with half as many."""
+
+_COUNTED_RUNS = 2
+_SHOWN_MAX = 5
+_CPU_METRICS = frozenset({"user_time", "system_time", "cpu_time"})
+_MODULE = ":<module>"
+
+
+@dataclass(slots=True, kw_only=True)
+class Explainer:
+    """Explains changes, one after the other. `directory` is made, for what profilers write; `now` is the clock."""
+
+    directory: Path
+    now: Callable[[], float]
+    find: Callable[[ProfiledSide], Profiler | Unavailable] = find_profiler
+    _notes: list[str] = field(default_factory=list)
+
+    def explain(self, change: ObservedChange) -> Explanation:
+        """Look for what carries the change until its time is over. Raises `MachineError` where a profiler fails."""
+        self.directory.mkdir(mode=0o700, exist_ok=True)
+        self._notes = []
+        counted = self._counted(change)
+        explanation = Explanation(benchmark=change.benchmark, metric=change.metric, change=change.change)
+        timed: tuple[Cause, ...] = ()
+        if change.unit is Unit.SECONDS:
+            explanation, timed = self._sampled(change, explanation, counted)
+        return replace(explanation, causes=joined(timed, counted, change.known), notes=tuple(self._notes))
+
+    def _counted(self, change: ObservedChange) -> tuple[Cause, ...]:
+        """The calls whose numbers differ."""
+        sides = []
+        for side in (change.baseline, change.candidate):
+            runs: list[CallCounts] = []
+            for _ in range(_COUNTED_RUNS):
+                found = count_calls(side.runner, change.settings, side.conditions, self.directory)
+                if not isinstance(found, CallCounts):
+                    self._note("calls were not counted", found)
+                    return ()
+                runs.append(found)
+            sides.append(runs)
+        return count_differences(*sides)
+
+    def _sampled(
+        self, change: ObservedChange, explanation: Explanation, counted: Sequence[Cause]
+    ) -> tuple[Explanation, tuple[Cause, ...]]:
+        """What carries a change of time, by sampled stacks."""
+        profiler = self.find(change.candidate)
+        if isinstance(profiler, Unavailable):
+            self._note("stacks were not sampled", profiler)
+            return explanation, ()
+        sampled = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
+        pairs: tuple[StackProfile, StackProfile] | None = None
+        for profiled in profile_sides(
+            change.baseline, change.candidate, change.settings, profiler, sampled, self.directory, pairs_max=PAIRS_MAX
+        ):
+            if isinstance(profiled, Failure):
+                self._note("stacks were not sampled", profiled)
+                return explanation, ()
+            pairs = profiled
+            if self.now() >= change.until_s:
+                break
+        if pairs is None:
+            return explanation, ()
+        baseline, candidate = pairs
+        found = differences(baseline, candidate, prior=_prior(counted, pairs))
+        causes = tuple(_with_share(cause, change.change) for cause in found.causes)
+        told = sum(cause.change or 0.0 for cause in causes)
+        return replace(
+            explanation,
+            unexplained=change.change - told,
+            runs=min(len(baseline.runs), len(candidate.runs)),
+            profiler=profiler.name,
+            baseline=baseline,
+            candidate=candidate,
+        ), causes
+
+    def _note(self, what: str, found: Failure | Unavailable) -> None:
+        self._notes.append(f"{what}: {found.what if isinstance(found, Failure) else found}")
+
+
+def joined(timed: Sequence[Cause], counted: Sequence[Cause], known: Sequence[Cause]) -> tuple[Cause, ...]:
+    """All causes without repetition: times, requests, calls, modules and system calls by their numbers, then phases."""
+    by_place = {(cause.caller, cause.place): cause for cause in counted}
+    told = [
+        replace(cause, counts=same.counts) if (same := by_place.get((cause.caller, cause.place))) else cause
+        for cause in timed
+    ]
+    places = {(cause.caller, cause.place) for cause in told}
+    modules = {cause.place for cause in (*told, *counted) if cause.kind is CauseKind.IMPORT}
+    requests = [cause for cause in known if cause.kind is CauseKind.REQUEST]
+    calls = [cause for cause in counted if (cause.caller, cause.place) not in places][:_SHOWN_MAX]
+    imports = [cause for cause in known if cause.kind is CauseKind.IMPORT and not _is_within(cause.place, modules)]
+    system_calls = [cause for cause in known if cause.kind is CauseKind.SYSTEM_CALL]
+    phases = [cause for cause in known if cause.kind is CauseKind.PHASE]
+    return (*told, *requests, *calls, *imports[:_SHOWN_MAX], *system_calls[:_SHOWN_MAX], *phases)
+
+
+def _is_within(module: str, packages: Iterable[str]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def _prior(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> set[Place]:
+    """Where samples of calls whose number differs are: at the call, or in the caller of what has no frame of its own."""
+    names = {frame.name for profile in profiles for frame in profile.frames}
+    places = set()
+    for cause in counted:
+        place = f"{cause.place}{_MODULE}" if cause.kind is CauseKind.IMPORT else cause.place
+        places.add((cause.caller, place) if place in names else ("", cause.caller))
+    return places
+
+
+def _with_share(cause: Cause, whole: float) -> Cause:
+    return cause if not whole or cause.change is None else replace(cause, share=cause.change / whole)
