@@ -1,0 +1,78 @@
+"""The stacks of a profile as paths of calls, in which an import is one call.
+
+Between an import statement and the code of the module stand the frames of the import system. They are left out, so that
+the module is called by the function that imports it. Samples that end among them, as while a file is read, count for
+the module that this line imports in other samples.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from s3bench.profiling.stack_profile import Frame, StackProfile
+
+MODULE_CODE = "<module>"
+"""The function that is a module's own code."""
+
+IMPORT_SYSTEM = Frame(module="importlib", function="<import>")
+"""Stands for the import system where it is not known which module it works for."""
+
+_MACHINERY = frozenset({"importlib", "zipimport", "pyimod01_archive", "pyimod02_importers", "pyimod03_ctypes"})
+_OWN = "s3bench_probe"
+_SURE = 0.8  # a line imports a module if so much of what it imports is that module
+
+CallPath = tuple[Frame, ...]
+
+
+def call_paths(profile: StackProfile) -> tuple[CallPath, ...]:
+    """The path of each stack, the outermost call first."""
+    weights: Counter[int] = Counter()
+    for run in profile.runs:
+        weights.update(run.samples)
+    stacks = [
+        [frame for index in stack.frames if (frame := profile.frames[index]).module != _OWN] for stack in profile.stacks
+    ]
+    imported = _imported((stack, weights[number]) for number, stack in enumerate(stacks))
+    return tuple(_path(stack, imported) for stack in stacks)
+
+
+def _is_machinery(frame: Frame) -> bool:
+    return frame.module in _MACHINERY or frame.module.startswith("importlib._bootstrap")
+
+
+def _imported(stacks: Iterable[tuple[Sequence[Frame], int]]) -> dict[Frame, Frame]:
+    """The code of the module that each line imports, where that is known."""
+    seen: defaultdict[Frame, Counter[str]] = defaultdict(Counter)
+    codes: dict[str, Frame] = {}
+    for stack, weight in stacks:
+        importer: Frame | None = None
+        within = False
+        for frame in stack:
+            if _is_machinery(frame):
+                within = True
+                continue
+            if within and importer is not None and frame.function == MODULE_CODE:
+                seen[importer][frame.module] += weight
+                codes.setdefault(frame.module, frame)
+            importer, within = frame, False
+    found = {}
+    for importer, modules in seen.items():
+        module, weight = modules.most_common(1)[0]
+        if weight >= _SURE * modules.total():
+            found[importer] = codes[module]
+    return found
+
+
+def _path(stack: Sequence[Frame], imported: Mapping[Frame, Frame]) -> CallPath:
+    path: list[Frame] = []
+    within = False
+    for frame in stack:
+        if _is_machinery(frame):
+            within = True
+            continue
+        if within and path and frame.function != MODULE_CODE:
+            path.append(imported.get(path[-1], IMPORT_SYSTEM))
+        within = False
+        path.append(frame)
+    if within and path:
+        path.append(imported.get(path[-1], IMPORT_SYSTEM))
+    return tuple(path)

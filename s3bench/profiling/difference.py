@@ -1,0 +1,312 @@
+"""What of the time differs between two profiles: functions, calls and imports that carry the change.
+
+Every function and every call of one function by another is a place; its time is inclusive. Of all places that differ by
+more than noise, the one that stands out most is taken first (`s3bench.stats.max_statistic`). Its callers differ as
+well, and what it calls may: of those that carry nearly the same change, the outermost that only one side has is told,
+else the innermost. Then all samples of that place are taken away, and the rest is searched for the next one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s3bench.profiling.call_path import MODULE_CODE, CallPath, call_paths
+from s3bench.profiling.explanation import Cause, CauseKind
+from s3bench.profiling.stack_profile import Frame, StackProfile
+from s3bench.stats.max_statistic import bootstrap_interval, max_statistic_limit, mean_difference
+
+CAUSES_MAX = 20
+"""At most so many places are told."""
+
+RUNS_MIN = 5
+"""So many runs a side are needed: with fewer there are too few ways to deal them."""
+
+_ERROR_RATE = 0.05
+_ADDED_SAMPLES = 0.25  # run to run, a time that does not vary differs by this part of a sample, on average
+_SEEN_RUNS_MIN = 4  # a place that fewer runs have seen cannot differ significantly
+_NEARLY_ALL = 0.8
+_ALMOST_NONE = 0.1
+_MOVED = 0.5  # a place is moved if the rest of its caller changed by so much of its change in the other direction
+_MOVED_STATISTIC = 3.0
+_SEED = 20_010_424
+
+_Place = tuple[str, ...]
+"""The name of a function, or those of caller and callee."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeDifferences:
+    """What carries the change of the sampled time, the largest part first.
+
+    `change` is the whole change in seconds per run, candidate minus baseline. The changes of the `causes` have no
+    sample in common, so that they can be added; what they leave of it is spread over places that do not stand out.
+    """
+
+    change: float
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def spread(self) -> float:
+        """The part of the change that no cause carries."""
+        return self.change - sum(cause.change or 0.0 for cause in self.causes)
+
+
+def time_differences(
+    baseline: StackProfile, candidate: StackProfile, *, suspected: Set[tuple[str, str]] = frozenset()
+) -> TimeDifferences:
+    """Find what carries the change between two profiles.
+
+    If nothing differs, anything is told with a probability of 5 % at most. `suspected` are calls that are known to
+    differ, as pairs of caller and callee (`Frame.name`): half of that probability is theirs, so that smaller changes
+    show there. Fewer than `RUNS_MIN` runs a side show nothing.
+    """
+    assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
+    if min(len(baseline.runs), len(candidate.runs)) < RUNS_MIN:
+        return TimeDifferences(change=_seconds(candidate) - _seconds(baseline))
+    return _Search(baseline, candidate, suspected).result()
+
+
+class _Search:
+    """Time by place and run, of the samples that no cause has taken yet."""
+
+    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: Set[tuple[str, str]]) -> None:
+        self._generator = np.random.default_rng(_SEED)
+        self._baseline_runs = len(baseline.runs)
+        self._runs = len(baseline.runs) + len(candidate.runs)
+        self._added_error = (
+            _ADDED_SAMPLES
+            * max(baseline.interval_s, candidate.interval_s)
+            * float(np.sqrt(1 / len(baseline.runs) + 1 / len(candidate.runs)))
+        )
+        self._candidate = candidate
+        self._candidate_paths = call_paths(candidate)
+        self._change = _seconds(candidate) - _seconds(baseline)
+        self._index(((baseline, call_paths(baseline)), (candidate, self._candidate_paths)))
+        self._values = self._times(np.ones(self._path_count, dtype=bool))
+        self._limits = self._limits_of(suspected)
+
+    def result(self) -> TimeDifferences:
+        """Take one cause after the other."""
+        active = np.ones(self._path_count, dtype=bool)
+        causes = []
+        while len(causes) < CAUSES_MAX:
+            self._values = self._times(active)
+            self._differences, self._statistics = self._compare(self._values)
+            place = self._next_place(active)
+            if place is None:
+                break
+            causes.append(self._cause(place))
+            active &= ~self._paths_through(place)
+        causes.sort(key=lambda cause: -abs(cause.change or 0.0))
+        return TimeDifferences(change=self._change, causes=tuple(causes))
+
+    def _index(self, sides: Iterable[tuple[StackProfile, tuple[CallPath, ...]]]) -> None:
+        """Number paths and places, and list which run has how much time on which path, and thus in which place."""
+        path_numbers: dict[tuple[str, ...], int] = {}
+        places: dict[_Place, int] = {}
+        depths: list[int] = []
+        through: list[list[int]] = []
+        run_of, path_of, seconds = [], [], []
+        run_number = 0
+        for profile, paths in sides:
+            numbers = []
+            for path in paths:
+                names = tuple(frame.name for frame in path)
+                number = path_numbers.setdefault(names, len(path_numbers))
+                if number == len(through):
+                    through.append(_number_places(names, places, depths))
+                numbers.append(number)
+            for run in profile.runs:
+                for stack, count in run.samples.items():
+                    run_of.append(run_number)
+                    path_of.append(numbers[stack])
+                    seconds.append(count * profile.interval_s)
+                run_number += 1
+        self._path_count = len(through)
+        lengths = np.array([len(each) for each in through], dtype=np.intp)
+        flat = np.array([place for each in through for place in each], dtype=np.intp)
+        path_of_flat = np.repeat(np.arange(len(through)), lengths)
+        kept = self._seen_often(flat, path_of_flat, np.array(run_of), np.array(path_of), len(places))
+        numbering = np.cumsum(kept) - 1
+        names_of = list(places)
+        self._places = [names_of[number] for number in np.flatnonzero(kept)]
+        self._numbers = {place: number for number, place in enumerate(self._places)}
+        self._depths = np.array(depths)[kept]
+        self._incidence_place = numbering[flat[kept[flat]]]
+        self._incidence_path = path_of_flat[kept[flat]]
+        by_path = np.zeros((len(through), self._runs))
+        np.add.at(by_path, (np.array(path_of, dtype=np.intp), np.array(run_of, dtype=np.intp)), seconds)
+        self._seconds_by_path = by_path
+
+    def _seen_often(
+        self,
+        places: NDArray[np.intp],
+        paths: NDArray[np.intp],
+        run_of: NDArray[np.intp],
+        path_of: NDArray[np.intp],
+        place_count: int,
+    ) -> NDArray[np.bool_]:
+        runs_seen = np.zeros(place_count, dtype=np.intp)
+        for run in range(self._runs):
+            on = np.zeros(self._path_count, dtype=bool)
+            on[path_of[run_of == run]] = True
+            seen = np.zeros(place_count, dtype=bool)
+            seen[places[on[paths]]] = True
+            runs_seen += seen
+        return runs_seen >= _SEEN_RUNS_MIN
+
+    def _times(self, active: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Seconds of each run (row) in each place (column), of the paths that are active."""
+        chosen = active[self._incidence_path]
+        places, paths = self._incidence_place[chosen], self._incidence_path[chosen]
+        return np.stack([
+            np.bincount(places, weights=self._seconds_by_path[paths, run], minlength=len(self._places))
+            for run in range(self._runs)
+        ])
+
+    def _compare(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        first, second = values[: self._baseline_runs], values[self._baseline_runs :]
+        compared = mean_difference(first, second, added_error=self._added_error)
+        return compared.difference, compared.statistic
+
+    def _limits_of(self, suspected: Set[tuple[str, str]]) -> NDArray[np.float64]:
+        few = [number for pair in suspected if (number := self._numbers.get(pair)) is not None]
+        rate = _ERROR_RATE / 2 if few else _ERROR_RATE
+        limits = np.full(len(self._places), self._limit(self._values, rate))
+        if few:
+            limits[few] = np.minimum(limits[few], self._limit(self._values[:, few], rate))
+        return limits
+
+    def _limit(self, values: NDArray[np.float64], error_rate: float) -> float:
+        return max_statistic_limit(
+            values[: self._baseline_runs],
+            values[self._baseline_runs :],
+            added_error=self._added_error,
+            error_rate=error_rate,
+            generator=self._generator,
+        )
+
+    def _next_place(self, active: NDArray[np.bool_]) -> int | None:
+        strength = np.abs(self._statistics) / self._limits
+        over = strength > 1
+        for number in np.argsort(-strength):
+            if not over[number]:
+                return None
+            if not self._is_moved(int(number)):
+                return self._most_specific(int(number), over, active)
+        return None
+
+    def _most_specific(self, found: int, over: NDArray[np.bool_], active: NDArray[np.bool_]) -> int:
+        """Of the places that carry the change of the one found, the one to tell."""
+        change = self._differences[found]
+        common = self._compare(self._times(active & self._paths_through(found)))[0] / change
+        related = over & (common >= _NEARLY_ALL) & (self._differences * change > 0)
+        means = self._values[: self._baseline_runs].mean(axis=0), self._values[self._baseline_runs :].mean(axis=0)
+        on_one_side = np.minimum(*means) <= _ALMOST_NONE * np.maximum(*means)
+        sizes = np.abs(self._differences)
+        new = [int(number) for number in np.flatnonzero(related & on_one_side) if not self._is_moved(int(number))]
+        if new:
+            new.sort(key=lambda number: (-round(sizes[number] / abs(change), 6), self._depths[number]))
+            imports = [number for number in new if self._is_import(number)]
+            enough = [number for number in imports if sizes[number] >= _NEARLY_ALL * sizes[new[0]]]
+            return self._callee_or_call((enough or new)[0], over)
+        near = np.flatnonzero(related & (sizes <= abs(change) / _NEARLY_ALL))
+        deepest = min(near, key=lambda number: (sum(means)[number], -self._depths[number]))
+        return self._callee_or_call(int(deepest), over)
+
+    def _callee_or_call(self, place: int, over: NDArray[np.bool_]) -> int:
+        """The call, if one caller has most of the change of a function; else the function."""
+        callee = self._numbers.get(self._places[place][-1:])
+        if callee is None:
+            return place
+        change = self._differences[callee]
+        if len(self._places[place]) > 1:
+            larger = over[callee] and change / self._differences[place] > 1 / _NEARLY_ALL
+            return callee if larger and not self._is_moved(callee) else place
+        call = self._main_call(callee)
+        return call if call is not None and self._differences[call] / change >= _NEARLY_ALL else callee
+
+    def _main_call(self, function: int) -> int | None:
+        """The call that carries most of the change of a function."""
+        name = self._places[function][0]
+        calls = [number for number, place in enumerate(self._places) if len(place) > 1 and place[1] == name]
+        return max(calls, key=lambda number: abs(self._differences[number]), default=None)
+
+    def _is_moved(self, place: int) -> bool:
+        """Whether its change is undone elsewhere in its caller, or by other callers: it was moved or renamed."""
+        names = self._places[place]
+        call = place if len(names) > 1 else self._main_call(place)
+        around = [] if call is None else [self._places[call][:1]]
+        if len(names) > 1:
+            around.append(names[1:])
+        change = self._differences[place]
+        for each in around:
+            container = self._numbers.get(each)
+            if container is None:
+                continue
+            rest, statistic = self._compare((self._values[:, container] - self._values[:, place])[:, None])
+            if rest[0] / change <= -_MOVED and abs(statistic[0]) >= _MOVED_STATISTIC:
+                return True
+        return False
+
+    def _is_import(self, place: int) -> bool:
+        return self._places[place][-1].endswith(f":{MODULE_CODE}")
+
+    def _paths_through(self, place: int) -> NDArray[np.bool_]:
+        through = np.zeros(self._path_count, dtype=bool)
+        through[self._incidence_path[self._incidence_place == place]] = True
+        return through
+
+    def _cause(self, place: int) -> Cause:
+        names = self._places[place]
+        caller, callee = names[0] if len(names) > 1 else "", names[-1]
+        values = self._values[:, place]
+        low, high = bootstrap_interval(
+            values[: self._baseline_runs], values[self._baseline_runs :], generator=self._generator
+        )
+        where = _most_sampled(self._candidate, self._candidate_paths, names)
+        is_import = self._is_import(place) and bool(caller)
+        return Cause(
+            kind=CauseKind.IMPORT if is_import else CauseKind.CALL if caller else CauseKind.FUNCTION,
+            place=callee.rpartition(":")[0] if is_import else callee,
+            caller=caller,
+            file=where.file if where else "",
+            line=where.line if where else 0,
+            change=float(self._differences[place]),
+            low=low,
+            high=high,
+        )
+
+
+def _number_places(names: tuple[str, ...], places: dict[_Place, int], depths: list[int]) -> list[int]:
+    """The functions and calls of a path, each once."""
+    found: dict[int, None] = {}
+    for depth, place in enumerate([*((name,) for name in names), *pairwise(names)]):
+        number = places.setdefault(place, len(places))
+        if number == len(depths):
+            depths.append(depth if len(place) == 1 else depth - len(names))
+        found[number] = None
+    return list(found)
+
+
+def _most_sampled(profile: StackProfile, paths: tuple[CallPath, ...], names: _Place) -> Frame | None:
+    """The line of the first of these functions where most of the samples are that pass through all of them."""
+    seen: Counter[Frame] = Counter()
+    totals: Counter[int] = Counter()
+    for run in profile.runs:
+        totals.update(run.samples)
+    for number, path in enumerate(paths):
+        for start, frame in enumerate(path):
+            if frame.name == names[0] and tuple(each.name for each in path[start : start + len(names)]) == names:
+                seen[frame] += totals[number]
+    return seen.most_common(1)[0][0] if seen else None
+
+
+def _seconds(profile: StackProfile) -> float:
+    """The sampled seconds of a run, on average."""
+    samples = sum(run.samples[stack] for run in profile.runs for stack in run.samples)
+    return samples * profile.interval_s / max(len(profile.runs), 1)
