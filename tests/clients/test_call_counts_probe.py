@@ -161,3 +161,23 @@ def test_the_driver_counts_from_the_sdks_first_import_on(tmp_path: Path) -> None
     assert found["boto3:<module>", "boto3.session:<module>"] == 1
     assert sum(count for pair, count in found.items() if pair[1] == "botocore.session:create_client") == 1
     assert counts.counted_from is CountedFrom.IMPORTS
+
+
+def test_a_python_that_is_started_with_the_early_directory_counts_from_its_start_on(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("HIDDEN = True")
+    work = "import os, sys, sitecustomize, colorsys; print(sitecustomize.HIDDEN, os.environ['PYTHONPATH'], sys.path)"
+    path = [str(PROBES / "early"), str(PROBES), str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", work],
+        env={"PYTHONPATH": ":".join(path), **inspection_variables(call_counts_file=tmp_path / "c")},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"True {PROBES}:{tmp_path} ")
+    assert path[0] not in done.stdout
+    counts = parse_call_counts((tmp_path / "c").read_text())
+    assert calls(counts)["__main__:<module>", "colorsys:<module>"] == 1
+    assert counts.counted_from is CountedFrom.IMPORTS

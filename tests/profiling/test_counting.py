@@ -39,7 +39,7 @@ def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
 def test_one_run_is_counted_unsampled_with_the_probe_more_time_and_steady_hashes(
     bench: ScriptedBench, runner: ClientRunner
 ) -> None:
-    conditions = Conditions(env={"OWN": "1", "PYTHONHASHSEED": "7"}, writable=(Path("/own"),))
+    conditions = Conditions(prefix=("own",), env={"OWN": "1", "PYTHONHASHSEED": "7"}, writable=(Path("/own"),))
     seen = count_calls(runner, SETTINGS, conditions, bench.root / "counted")
     assert isinstance(seen, CallCounts)
     assert [edge.count for edge in seen.edges] == [3]
@@ -47,6 +47,8 @@ def test_one_run_is_counted_unsampled_with_the_probe_more_time_and_steady_hashes
     assert (run.settings.interval_s, run.settings.probes, run.settings.measures_speed) == (None, True, False)
     assert run.settings.timeout_s > 2 * SETTINGS.timeout_s
     assert (run.hash_seed, run.conditions.env["OWN"]) == ("0", "1")
+    assert run.conditions.prefix[0] == "/bin/sh"
+    assert run.conditions.prefix[-1] == "own"
     assert run.conditions.writable == (Path("/own"), bench.root / "counted")
 
 
