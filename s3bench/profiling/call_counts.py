@@ -3,6 +3,7 @@
 They are exact: 200 more `os.stat` show even where the time that they take is below the noise.
 """
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -29,11 +30,15 @@ _NO_CALLER = -1
 _MODULE_CODE = "<module>"
 _MODULE_NAMES = {"posix": "os", "_frozen_importlib": "importlib._bootstrap"}
 
-# How often these are called depends on when threads wake up, not on the program alone.
-_TIMING_MODULES = frozenset({
-    *("threading", "queue", "_queue", "selectors", "concurrent.futures", "concurrent.futures._base"),
-    *("concurrent.futures.thread", "multiprocessing.connection", "weakref", "_weakrefset"),
-})  # fmt: skip
+# How often these call depends on when threads wake up, not on the program alone.
+_TIMING_MODULES = frozenset(
+    {
+        *("threading", "queue", "selectors", "concurrent.futures._base", "concurrent.futures.thread"),
+        "multiprocessing.connection",
+    }
+)
+# And these are called whenever an object happens to be released.
+_RELEASE_MODULES = frozenset({"weakref", "_weakrefset"})
 
 # By what order of magnitude calls take longer than one in Python: to put the more probable cause first, nothing else.
 _USUAL_WEIGHT = 1
@@ -72,11 +77,12 @@ class CallCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """All calls of one run, of Python functions and of functions in C.
 
     `mechanism` is what the interpreter counts with; the counts of different mechanisms differ in what is counted.
-    Functions have no line, those in C no file.
+    `python_version` is that of the interpreter. Functions have no line, those in C no file.
     """
 
     mechanism: str
     counted_from: CountedFrom
+    python_version: str
     functions: tuple[Frame, ...]
     edges: tuple[CallEdge, ...]
 
@@ -90,14 +96,15 @@ def parse_call_counts(text: str) -> CallCounts:
     header, _, rest = text.partition("\n")
     if header != _FORMAT:
         raise _unreadable(f"the first line is {header[:40]!r}")
-    mechanism, counted_from = "", CountedFrom.PLUG_IN
+    mechanism, counted_from, python_version = "", CountedFrom.PLUG_IN, ""
     functions: list[Frame] = []
     edges: list[CallEdge] = []
     try:
-        for line in rest.splitlines():
+        for line in rest.removesuffix("\n").split("\n"):
             match line.split("\t"):
-                case ["observed", mechanism, start] if mechanism in _MECHANISMS:
+                case ["observed", mechanism, start, python_version] if mechanism in _MECHANISMS:
                     counted_from = CountedFrom(start)
+                    python_version = python_version[:_NAME_CHARACTERS]
                 case ["f", module, function, file] if len(functions) < _FUNCTIONS_MAX:
                     functions.append(_function(module, function, file))
                 case ["e", caller, at, callee, count] if len(edges) < _EDGES_MAX:
@@ -108,7 +115,13 @@ def parse_call_counts(text: str) -> CallCounts:
         raise _unreadable(str(error)[:200]) from None
     if not mechanism:
         raise _unreadable("the line `observed` is missing")
-    return CallCounts(mechanism=mechanism, counted_from=counted_from, functions=tuple(functions), edges=tuple(edges))
+    return CallCounts(
+        mechanism=mechanism,
+        counted_from=counted_from,
+        python_version=python_version,
+        functions=tuple(functions),
+        edges=tuple(edges),
+    )
 
 
 def _unreadable(why: str) -> MachineError:
@@ -139,6 +152,10 @@ def _edge(caller: int, line: int, callee: int, count: int, functions: int) -> Ca
 
 _Key = TypeVar("_Key")
 _Pair = tuple[str, str]  # the names of caller and callee
+
+
+def _module(name: str) -> str:
+    return name.partition(":")[0]
 
 
 class _Run:
@@ -184,12 +201,15 @@ def count_differences(baseline: Sequence[CallCounts], candidate: Sequence[CallCo
     """Tell which calls and imports differ between two versions, each counted in two or three equal runs.
 
     Only calls whose number is the same in all runs of a side count; what differs only because its caller is called
-    more or less often is left out. The probably most expensive come first. Nothing where the sides are not comparable.
+    more or less often is left out, and so is what another version of Python does differently.
+    The probably most expensive come first. Nothing where the sides are not comparable.
     """
     if not (baseline and candidate) or not all(a.is_comparable(b) for a, b in pairwise((*baseline, *candidate))):
         return ()
     before, after = [_Run(run) for run in baseline], [_Run(run) for run in candidate]
     changes = _changes(before, after)
+    if baseline[0].python_version != candidate[0].python_version:
+        changes = [change for change in changes if not _is_of_python(change)]
     weights = _Weights(changes)
     told = [
         *(change for change in changes if not change.is_import and not change.is_consequence),
@@ -206,7 +226,7 @@ def _changes(before: Sequence[_Run], after: Sequence[_Run]) -> list[_Change]:
     found = []
     for pair in sorted(pairs[0].keys() | pairs[1].keys()):
         caller, callee = pair
-        if caller.partition(":")[0] in _TIMING_MODULES:
+        if not caller or _module(caller) in _TIMING_MODULES or _module(callee) in _RELEASE_MODULES:
             continue
         calls = _both(pairs, pair)
         caller_calls = _both(totals, caller)
@@ -216,6 +236,16 @@ def _changes(before: Sequence[_Run], after: Sequence[_Run]) -> list[_Change]:
             continue  # imported by another module than before
         found.append(_Change(pair, calls, caller_calls))
     return found
+
+
+def _is_of_python(change: _Change) -> bool:
+    """Whether another version of Python explains it: by its standard library, or by how it calls its own functions."""
+    caller, callee = change.pair
+    return (
+        _module(caller).partition(".")[0] in sys.stdlib_module_names
+        or _module(callee) == "builtins"
+        or callee.endswith((".__enter__", ".__exit__"))
+    )
 
 
 def _both(sides: tuple[dict[_Key, int | None], ...], key: _Key) -> tuple[int, int] | None:
@@ -233,11 +263,9 @@ def _steady(runs: Iterable[Counter[_Key]]) -> dict[_Key, int | None]:
 
 def _imports(changes: Sequence[_Change]) -> list[_Change]:
     """The imports that no other import that is told has brought along."""
-    changed = {change.pair[1].partition(":")[0]: change.more for change in changes if change.is_import}
+    changed = {_module(change.pair[1]): change.more for change in changes if change.is_import}
     return [
-        change
-        for change in changes
-        if change.is_import and changed.get(change.pair[0].partition(":")[0], 0) * change.more <= 0
+        change for change in changes if change.is_import and changed.get(_module(change.pair[0]), 0) * change.more <= 0
     ]
 
 
@@ -269,7 +297,7 @@ class _Weights:
 def _weight(name: str) -> int:
     if name == _SLEEP:
         return _SLEEP_WEIGHT
-    return _SYSTEM_WEIGHT if name.partition(":")[0] in _SYSTEM_MODULES else _USUAL_WEIGHT
+    return _SYSTEM_WEIGHT if _module(name) in _SYSTEM_MODULES else _USUAL_WEIGHT
 
 
 def _cause(change: _Change, before: _Run, after: _Run) -> Cause:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
+from s3bench.clients.launch import PROBES
 from s3bench.errors import MachineError
 from s3bench.profiling.call_counts import CallCounts, parse_call_counts
 from s3bench.results.measurement import Failure
@@ -12,6 +13,8 @@ from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_var
 TIMEOUT_FACTOR = 20
 """A run whose calls are counted may take this many times the timeout."""
 
+# Has a Python that reads PYTHONPATH, as that of aws-cli v1 does, count from its start on. Others ignore it.
+_EARLY = ("/bin/sh", "-c", 'PYTHONPATH="$0${PYTHONPATH:+:$PYTHONPATH}" exec "$@"', str(PROBES / "early"))
 _FILE = "call_counts"
 _SIZE_MAX_BYTES = 256 << 20
 
@@ -38,6 +41,7 @@ def count_calls(
         "call-counts",
         replace(
             conditions,
+            prefix=(*_EARLY, *conditions.prefix),
             env={**conditions.env, **STEADY_VARIABLES, **inspection_variables(call_counts_file=file)},
             writable=(*conditions.writable, directory),
         ),

@@ -5,8 +5,9 @@ from `install` on, by `sys.monitoring` (Python 3.12 and later) or else `sys.setp
 itself is not counted: a module's own code is counted as called by the function that imports it.
 
 The file is text in UTF-8, fields separated by tabs, written when the interpreter ends: `s3bench-call-counts 1`; a line
-`observed MECHANISM START`; `f MODULE FUNCTION FILE` for each function; `e CALLER LINE CALLEE CALLS` for each place of a
-call, where CALLER and CALLEE are numbers of functions from 0, and CALLER is -1 where Python code called nothing.
+`observed MECHANISM START VERSION`, the version of Python; `f MODULE FUNCTION FILE` for each function; `e CALLER LINE
+CALLEE CALLS` for each place of a call, where CALLER and CALLEE are numbers of functions from 0. CALLER is -1 for a
+function that no Python code called.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ class _Profiler(_Counter):
     def stop(self) -> None:
         import threading  # noqa: PLC0415 (as above)
 
-        threading.setprofile(None)  # type: ignore[arg-type,unused-ignore]
         sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type,unused-ignore]
         self._on_event = _ignore  # type: ignore[method-assign,assignment]
 
     def _on_event(self, frame: Any, event: str, argument: Any) -> None:
@@ -178,7 +179,7 @@ def _write(file: int, owner: int, start: str, counter: Any) -> None:
         first = -1 if calling is None else functions.setdefault(calling, len(functions))
         edge = (first, line, functions.setdefault(called, len(functions)))
         edges[edge] = edges.get(edge, 0) + counter.calls.get(key, 0)
-    lines = ["s3bench-call-counts 1", f"observed\t{counter.mechanism}\t{start}"]
+    lines = ["s3bench-call-counts 1", f"observed\t{counter.mechanism}\t{start}\t{_version()}"]
     lines += ["\t".join(("f", *map(_text, function))) for function in functions]
     lines += [f"e\t{caller}\t{line}\t{callee}\t{calls}" for (caller, line, callee), calls in edges.items()]
     data = "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
@@ -190,7 +191,14 @@ def _function(counter: Any, which: Any) -> tuple[str, str, str]:
     if type(which) is tuple:
         return (*which, "")
     code, module = counter.codes[which]
-    return module, getattr(code, "co_qualname", code.co_name), code.co_filename
+    name = getattr(code, "co_qualname", code.co_name)
+    if name == _MODULE_CODE and code.co_filename == "<string>" and module != "__main__":  # `exec`, not an import
+        name = "<exec>"
+    return module, name, code.co_filename
+
+
+def _version() -> str:
+    return ".".join(map(str, sys.version_info[:3]))
 
 
 def _is_left_out(caller: tuple[str, str, str] | None, callee: tuple[str, str, str], *, is_c: bool) -> bool:
