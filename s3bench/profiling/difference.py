@@ -56,12 +56,12 @@ class TimeDifferences:
 
 
 def time_differences(
-    baseline: StackProfile, candidate: StackProfile, *, suspected: Set[tuple[str, str]] = frozenset()
+    baseline: StackProfile, candidate: StackProfile, *, suspected: Set[tuple[str, ...]] = frozenset()
 ) -> TimeDifferences:
     """Find what carries the change between two profiles.
 
     If nothing differs, anything is told with a probability of 5 % at most. `suspected` are calls that are known to
-    differ, as pairs of caller and callee (`Frame.name`): half of that probability is theirs, so that smaller changes
+    differ, as pairs of caller and callee (`Frame.name`), or functions, as one name: half of that probability is theirs, so that smaller changes
     show there. Fewer than `RUNS_MIN` runs a side show nothing.
     """
     assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
@@ -73,7 +73,7 @@ def time_differences(
 class _Search:
     """Time by place and run, of the samples that no cause has taken yet."""
 
-    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: Set[tuple[str, str]]) -> None:
+    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: Set[tuple[str, ...]]) -> None:
         self._generator = np.random.default_rng(_SEED)
         self._baseline_runs = len(baseline.runs)
         self._runs = len(baseline.runs) + len(candidate.runs)
@@ -163,17 +163,19 @@ class _Search:
         """Seconds of each run (row) in each place (column), of the paths that are active."""
         chosen = active[self._incidence_path]
         places, paths = self._incidence_place[chosen], self._incidence_path[chosen]
-        return np.stack([
-            np.bincount(places, weights=self._seconds_by_path[paths, run], minlength=len(self._places))
-            for run in range(self._runs)
-        ])
+        return np.stack(
+            [
+                np.bincount(places, weights=self._seconds_by_path[paths, run], minlength=len(self._places))
+                for run in range(self._runs)
+            ]
+        )
 
     def _compare(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         first, second = values[: self._baseline_runs], values[self._baseline_runs :]
         compared = mean_difference(first, second, added_error=self._added_error)
         return compared.difference, compared.statistic
 
-    def _limits_of(self, suspected: Set[tuple[str, str]]) -> NDArray[np.float64]:
+    def _limits_of(self, suspected: Set[tuple[str, ...]]) -> NDArray[np.float64]:
         few = [number for pair in suspected if (number := self._numbers.get(pair)) is not None]
         rate = _ERROR_RATE / 2 if few else _ERROR_RATE
         limits = np.full(len(self._places), self._limit(self._values, rate))

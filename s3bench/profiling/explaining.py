@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from s3bench.errors import MachineError
 from s3bench.profiling.call_counts import CallCounts, count_differences
 from s3bench.profiling.counting import count_calls
-from s3bench.profiling.difference import Place, differences
+from s3bench.profiling.difference import time_differences
 from s3bench.profiling.explanation import Cause, CauseKind, Explanation
 from s3bench.profiling.live import Profiler, find_profiler, profile_sides
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
@@ -86,12 +86,11 @@ class Explainer:
         if pairs is None:
             return explanation, ()
         baseline, candidate = pairs
-        found = differences(baseline, candidate, prior=_prior(counted, pairs))
+        found = time_differences(baseline, candidate, suspected=_suspected(counted, pairs))
         causes = tuple(_with_share(cause, change.change) for cause in found.causes)
-        told = sum(cause.change or 0.0 for cause in causes)
         return replace(
             explanation,
-            unexplained=change.change - told,
+            unexplained=change.change - sum(cause.change or 0.0 for cause in causes),
             runs=min(len(baseline.runs), len(candidate.runs)),
             profiler=profiler.name,
             baseline=baseline,
@@ -123,13 +122,13 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def _prior(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> set[Place]:
+def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> set[tuple[str, ...]]:
     """Where samples of calls whose number differs are: at the call, or in the caller of what has no frame of its own."""
     names = {frame.name for profile in profiles for frame in profile.frames}
-    places = set()
+    places: set[tuple[str, ...]] = set()
     for cause in counted:
         place = f"{cause.place}{_MODULE}" if cause.kind is CauseKind.IMPORT else cause.place
-        places.add((cause.caller, place) if place in names else ("", cause.caller))
+        places.add((cause.caller, place) if place in names else (cause.caller,))
     return places
 
 

@@ -28,7 +28,9 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         whole = _amount(explanation.change, unit)
         yield f"{_amount(left, unit)} of {whole} are not explained: spread over many functions, or noise"
     if explanation.runs:
-        slowdown = "" if explanation.slowdown is None else f"; a run takes {explanation.slowdown:.2f} times as long there"
+        slowdown = (
+            "" if explanation.slowdown is None else f"; a run takes {explanation.slowdown:.2f} times as long there"
+        )
         yield f"({explanation.runs} runs of each side under {printable(explanation.profiler)}{slowdown})"
     yield from (printable(note) for note in explanation.notes)
 

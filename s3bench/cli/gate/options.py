@@ -161,7 +161,12 @@ class GateOptions:
             raise BadInput(
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
-        running = {"--tls": self.tls, "--max-time": self.max_time, "--data-interval": self.data_interval, "--no-explain": self.no_explain}
+        running = {
+            "--tls": self.tls,
+            "--max-time": self.max_time,
+            "--data-interval": self.data_interval,
+            "--no-explain": self.no_explain,
+        }
         given = [] if self.is_live else [name for name, value in running.items() if value]
         given += [] if self.rounds is None else ["--rounds"]
         if given:

@@ -77,7 +77,9 @@ class GateProgress:
     def _say_explaining(self, status: GateStatus) -> None:
         if not self._is_explaining:
             what = "change that FAILs" if status.explaining == 1 else "changes that FAIL"
-            self._ticker.say(f"looking for the causes of {status.explaining} {what}; Ctrl-C ends it, the verdict stands")
+            self._ticker.say(
+                f"looking for the causes of {status.explaining} {what}; Ctrl-C ends it, the verdict stands"
+            )
         self._is_explaining = True
         self._ticker.update("looking for causes", done=0, total=None)
 

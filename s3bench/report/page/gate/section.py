@@ -53,7 +53,13 @@ def gate_section(record: GateRecord) -> Section:
         lines=tuple(_lines(record, content)),
         figures=tuple(_forests([row for row in deciding if row.role is Role.BENCHMARK], "forest")),
         tables=tuple(_tables(content)),
-        parts=(*_explanations(record), *_pairs(record, content), *_controls(content), *_counts(content), *_also_changed(content)),
+        parts=(
+            *_explanations(record),
+            *_pairs(record, content),
+            *_controls(content),
+            *_counts(content),
+            *_also_changed(content),
+        ),
     )
 
 
