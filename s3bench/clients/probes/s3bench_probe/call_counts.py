@@ -2,7 +2,7 @@
 
 Loaded only when $S3BENCH_CALL_COUNTS_FILE names a file. Counts Python functions and functions in C, in all threads,
 from `install` on, by `sys.monitoring` (Python 3.12 and later) or else `sys.setprofile`. What the import system does by
-itself is not counted: a module's own code is counted as called by the function that imports it.
+itself is not counted: a module's own code counts as called by the function that imports it.
 
 The file is text in UTF-8, fields separated by tabs, written when the interpreter ends: `s3bench-call-counts 1`; a line
 `observed MECHANISM START VERSION`, the version of Python; `f MODULE FUNCTION FILE` for each function; `e CALLER LINE
@@ -202,12 +202,12 @@ def _version() -> str:
 
 
 def _is_left_out(caller: tuple[str, str, str] | None, callee: tuple[str, str, str], *, is_c: bool) -> bool:
-    """Whether this call is the import system's, or ours; what our driver calls of the client is the client's."""
+    """Whether this call is of the import system, or ours; what these call of the client is the client's."""
     if callee[0] in _IMPORT_SYSTEM or _is_ours(callee[0]):
         return True
     if caller is None:
         return False
-    return (caller[0] in _IMPORT_SYSTEM) or (is_c and _is_ours(caller[0]))
+    return is_c and (caller[0] in _IMPORT_SYSTEM or _is_ours(caller[0]))
 
 
 def _is_ours(name: str) -> bool:
