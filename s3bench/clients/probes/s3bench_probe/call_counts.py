@@ -26,6 +26,7 @@ _IMPORT_SYSTEM = frozenset(
 )
 _MODULE_CODE = "<module>"
 _HEAP_TYPE = 1 << 9  # a class made at run time (Py_TPFLAGS_HEAPTYPE); others are in C
+_TOOL_ID = 4  # of sys.monitoring: not reserved for any kind of tool
 _GENERATOR = 0x20 | 0x80 | 0x200  # generators and coroutines: they are entered again for each item
 _installed: list[Any] = []
 
@@ -98,7 +99,7 @@ class _Monitor(_Counter):
 
     def start(self) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        self._tool = monitoring.PROFILER_ID
+        self._tool = _TOOL_ID
         monitoring.use_tool_id(self._tool, _OWN)
         monitoring.register_callback(self._tool, monitoring.events.PY_START, self._on_start)
         monitoring.register_callback(self._tool, monitoring.events.CALL, self._on_call)
