@@ -251,10 +251,15 @@ def _is_of_python(change: _Change) -> bool:
     """Whether another version of Python explains it: by its standard library, or by how it calls its own functions."""
     caller, callee = change.pair
     return (
-        _module(caller).partition(".")[0] in sys.stdlib_module_names
+        _is_of_standard_library(caller)
         or _module(callee) == "builtins"
         or callee.endswith((".__enter__", ".__exit__"))
+        or (_is_of_standard_library(callee) and callee.partition(":")[2].startswith("_"))
     )
+
+
+def _is_of_standard_library(name: str) -> bool:
+    return _module(name).partition(".")[0] in sys.stdlib_module_names
 
 
 def _both(sides: tuple[dict[_Key, int | None], ...], key: _Key) -> tuple[int, int] | None:
