@@ -5,7 +5,7 @@ They are exact: 200 more `os.stat` show even where the time that they take is be
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
@@ -39,6 +39,15 @@ _TIMING_MODULES = frozenset(
 )
 # And these are called whenever an object happens to be released.
 _RELEASE_MODULES = frozenset({"weakref", "_weakrefset"})
+
+# What these call follows from imports.
+_IMPORT_SYSTEM = frozenset(
+    {
+        *("importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_frozen_importlib_external"),
+        *("zipimport", "pyimod01_archive", "pyimod02_importers"),
+    }
+)
+_UNTOLD_CALLERS = _TIMING_MODULES | _IMPORT_SYSTEM
 
 # By what order of magnitude calls take longer than one in Python: to put the more probable cause first, nothing else.
 _USUAL_WEIGHT = 1
@@ -226,7 +235,7 @@ def _changes(before: Sequence[_Run], after: Sequence[_Run]) -> list[_Change]:
     found = []
     for pair in sorted(pairs[0].keys() | pairs[1].keys()):
         caller, callee = pair
-        if not caller or _module(caller) in _TIMING_MODULES or _module(callee) in _RELEASE_MODULES:
+        if not caller or _module(caller) in _UNTOLD_CALLERS or _module(callee) in _RELEASE_MODULES:
             continue
         calls = _both(pairs, pair)
         caller_calls = _both(totals, caller)
@@ -242,10 +251,15 @@ def _is_of_python(change: _Change) -> bool:
     """Whether another version of Python explains it: by its standard library, or by how it calls its own functions."""
     caller, callee = change.pair
     return (
-        _module(caller).partition(".")[0] in sys.stdlib_module_names
+        _is_of_standard_library(caller)
         or _module(callee) == "builtins"
         or callee.endswith((".__enter__", ".__exit__"))
+        or (_is_of_standard_library(callee) and callee.partition(":")[2].startswith("_"))
     )
+
+
+def _is_of_standard_library(name: str) -> bool:
+    return _module(name).partition(".")[0] in sys.stdlib_module_names
 
 
 def _both(sides: tuple[dict[_Key, int | None], ...], key: _Key) -> tuple[int, int] | None:
@@ -262,11 +276,22 @@ def _steady(runs: Iterable[Counter[_Key]]) -> dict[_Key, int | None]:
 
 
 def _imports(changes: Sequence[_Change]) -> list[_Change]:
-    """The imports that no other import that is told has brought along."""
-    changed = {_module(change.pair[1]): change.more for change in changes if change.is_import}
+    """The imports that no other import that is told has brought along, as a module does its package."""
+    imports = [change for change in changes if change.is_import]
+    changed = {_module(change.pair[1]): change.more for change in imports}
+    inner = {(change.pair[0], package) for change in imports for package in _packages(_module(change.pair[1]))}
     return [
-        change for change in changes if change.is_import and changed.get(_module(change.pair[0]), 0) * change.more <= 0
+        change
+        for change in imports
+        if changed.get(_module(change.pair[0]), 0) * change.more <= 0
+        and (change.pair[0], _module(change.pair[1])) not in inner
     ]
+
+
+def _packages(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
 
 
 class _Weights:

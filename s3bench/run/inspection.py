@@ -60,11 +60,10 @@ def inspection_variables(
 ) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
-    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. So is
-    `call_counts_file`, which `profiling.call_counts` reads. A fault injection that
-    plants nothing is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for
-    reading its source (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all
-    they differ by.
+    `modules_file` and `call_counts_file` are absolute paths in a directory that exists; `read_modules` reads the
+    first, `profiling.counting` the second. A fault injection that plants nothing is loaded all the same: give
+    `FaultInjection()` to the other side of a comparison, and both pay for reading its source (6 million instructions in
+    a frozen aws-cli, a quarter of a percent), so that the fault is all they differ by.
     """
     variables = {}
     if modules_file is not None:

@@ -89,9 +89,15 @@ def test_an_import_is_a_call_by_the_function_with_the_statement_and_the_import_s
     counts = counted(WORK, tmp_path / "c")
     found = calls(counts)
     assert found["__main__:imports", "colorsys:<module>"] == 1
-    assert not [pair for pair in found if "importlib" in pair[0] + pair[1] or "s3bench" in pair[0] + pair[1]]
+    assert not [pair for pair in found if "importlib" in pair[1] or "s3bench" in pair[0] + pair[1]]
     [colorsys] = [each for each in counts.functions if each.name == "colorsys:<module>"]
     assert colorsys.file == "colorsys.py"
+
+
+def test_a_finder_of_modules_is_counted_as_called_by_the_import_system(tmp_path: Path) -> None:
+    work = "class Finder:\n    def find_spec(*_): return None\nsys.meta_path.insert(0, Finder)\nimport colorsys"
+    found = calls(counted(work, tmp_path / "c"))
+    assert [count for pair, count in found.items() if pair[1] == "__main__:find_spec"] == [1]
 
 
 def test_the_line_is_that_of_the_call(tmp_path: Path) -> None:

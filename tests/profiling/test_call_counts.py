@@ -220,6 +220,23 @@ def test_a_module_that_is_imported_more_is_an_import_and_what_it_does_is_not_tol
     assert (cause.file, cause.line, cause.counts) == ("session.py", 70, (0.0, 1.0))
 
 
+def test_the_package_that_a_module_brings_along_is_not_told() -> None:
+    after: dict[Call, int] = {**BASE, ("cli:main", "xml.dom:<module>"): 1, ("cli:main", "xml.dom.minidom:<module>"): 1}
+    assert told(BASE, after) == [("cli:main", "xml.dom.minidom", (0.0, 1.0))]
+
+
+def test_what_a_finder_of_modules_does_more_is_not_told() -> None:
+    finder: Call = ("importlib._bootstrap:_find_spec", "hack:find_spec")
+    before: dict[Call, int] = {**BASE, finder: 200, ("hack:find_spec", "builtins:str.startswith"): 200}
+    after: dict[Call, int] = {
+        **BASE,
+        finder: 201,
+        ("hack:find_spec", "builtins:str.startswith"): 201,
+        ("cli:main", "docs:<module>"): 1,
+    }
+    assert told(before, after) == [("cli:main", "docs", (0.0, 1.0))]
+
+
 def test_an_import_by_a_new_function_is_told_beside_the_function() -> None:
     after: dict[Call, int] = {**BASE, ("cli:main", "cli:lazy"): 1, ("cli:lazy", "docs:<module>"): 1}
     assert {place for _, place, _ in told(BASE, after)} == {"cli:lazy", "docs"}
@@ -269,11 +286,12 @@ def test_what_another_python_does_differently_is_not_told() -> None:
         ("json:loads", "json:check"): 4,
         ("cli:main", "builtins:any"): 3,
         ("cli:main", "_io:_IOBase.__enter__"): 3,
+        ("cli:main", "typing:_tp_cache.<locals>.inner"): 3,
         ("cli:main", "os:stat"): 20,
     }
     [cause] = count_differences([run(BASE)], [run(after, python_version="3.15.0")])
     assert cause.place == "os:stat"
-    assert len(count_differences([run(BASE)], [run(after)])) == 4
+    assert len(count_differences([run(BASE)], [run(after)])) == 5
 
 
 def test_differences_are_limited() -> None:

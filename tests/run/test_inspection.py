@@ -27,6 +27,11 @@ def test_a_dial_tells_what_it_plants_alone() -> None:
     assert variables == {"S3BENCH_MODULES_FILE": "/x/modules", "S3BENCH_FAULT_INJECTION": '{"requests": 2}'}
 
 
+def test_call_counts_are_asked_for_by_their_file() -> None:
+    variables = inspection_variables(call_counts_file=Path("/x/counts"))
+    assert variables == {"S3BENCH_CALL_COUNTS_FILE": "/x/counts"}
+
+
 def test_a_dial_at_zero_is_loaded_all_the_same_so_that_both_sides_pay_for_it() -> None:
     assert json.loads(inspection_variables(injection=FaultInjection())["S3BENCH_FAULT_INJECTION"]) == {}
 

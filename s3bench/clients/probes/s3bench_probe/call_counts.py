@@ -2,7 +2,7 @@
 
 Loaded only when $S3BENCH_CALL_COUNTS_FILE names a file. Counts Python functions and functions in C, in all threads,
 from `install` on, by `sys.monitoring` (Python 3.12 and later) or else `sys.setprofile`. What the import system does by
-itself is not counted: a module's own code is counted as called by the function that imports it.
+itself is not counted: a module's own code counts as called by the function that imports it.
 
 The file is text in UTF-8, fields separated by tabs, written when the interpreter ends: `s3bench-call-counts 1`; a line
 `observed MECHANISM START VERSION`, the version of Python; `f MODULE FUNCTION FILE` for each function; `e CALLER LINE
@@ -26,6 +26,7 @@ _IMPORT_SYSTEM = frozenset(
 )
 _MODULE_CODE = "<module>"
 _HEAP_TYPE = 1 << 9  # a class made at run time (Py_TPFLAGS_HEAPTYPE); others are in C
+_TOOL_ID = 4  # of sys.monitoring: not reserved for any kind of tool
 _GENERATOR = 0x20 | 0x80 | 0x200  # generators and coroutines: they are entered again for each item
 _installed: list[Any] = []
 
@@ -98,7 +99,7 @@ class _Monitor(_Counter):
 
     def start(self) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        self._tool = monitoring.PROFILER_ID
+        self._tool = _TOOL_ID
         monitoring.use_tool_id(self._tool, _OWN)
         monitoring.register_callback(self._tool, monitoring.events.PY_START, self._on_start)
         monitoring.register_callback(self._tool, monitoring.events.CALL, self._on_call)
@@ -202,12 +203,12 @@ def _version() -> str:
 
 
 def _is_left_out(caller: tuple[str, str, str] | None, callee: tuple[str, str, str], *, is_c: bool) -> bool:
-    """Whether this call is the import system's, or ours; what our driver calls of the client is the client's."""
+    """Whether this call is of the import system, or ours; what these call of the client is the client's."""
     if callee[0] in _IMPORT_SYSTEM or _is_ours(callee[0]):
         return True
     if caller is None:
         return False
-    return (caller[0] in _IMPORT_SYSTEM) or (is_c and _is_ours(caller[0]))
+    return is_c and (caller[0] in _IMPORT_SYSTEM or _is_ours(caller[0]))
 
 
 def _is_ours(name: str) -> bool:
