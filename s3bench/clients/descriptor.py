@@ -31,7 +31,8 @@ class ClientDescriptor(ClientTraits):
 
     `driver`: for a library, the directory with the backend of our driver; `FoundClient.executable` is then a Python
     interpreter. `libraries` are the top-level modules that make it what it is, of all that its interpreter can import.
-    `is_single_file`: its program needs no files beside it. `is_stubbed_in_process`: its requests go through
+    `is_single_file`: its program needs no files beside it. `is_python`: its program is written in Python, so that a
+    profiler for Python sees its functions. `is_stubbed_in_process`: its requests go through
     botocore, where our probe can answer them. `self_test_rank`: the gate's self-test can plant faults into it, and
     takes the client with the lowest rank where the user names none; `None` where it cannot. `crt_lock`: the lock of the
     CRT without which it runs Classic. `instructions_repeat`: the instructions of equal runs differ by far less than a
@@ -46,6 +47,7 @@ class ClientDescriptor(ClientTraits):
     driver: Path | None = None
     libraries: tuple[str, ...] = ()
     is_single_file: bool = False
+    is_python: bool = True
     is_stubbed_in_process: bool = False
     self_test_rank: int | None = None
     crt_lock: str | None = None

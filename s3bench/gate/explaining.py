@@ -96,7 +96,7 @@ def failed_rows(rows: Sequence[GateRow]) -> list[GateRow]:
     counted = [
         row for row in failed if row.kind in {RowKind.EXACT, RowKind.INSTRUCTIONS} and row.benchmark not in explained
     ]
-    for row in counted:
+    for row in sorted(counted, key=lambda row: row.kind is not RowKind.INSTRUCTIONS):
         chosen.setdefault((row.benchmark, "count"), row)
     return sorted(chosen.values(), key=lambda row: -abs(row.change or 0.0))
 

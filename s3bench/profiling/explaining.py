@@ -9,24 +9,26 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from s3bench.errors import MachineError
+from s3bench.clients.client import FoundClient
 from s3bench.profiling.call_counts import CallCounts, count_differences
 from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
 from s3bench.profiling.explanation import Cause, CauseKind, Explanation
-from s3bench.profiling.live import Profiler, find_profiler, profile_sides
-from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
+from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.observed_change import ObservedChange
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
+from s3bench.run.py_spy import PySpy
 
 PAIRS_MAX = 40
 """Pairs of runs under the profiler at most: 3 ms of half a second are found with half as many."""
 
-_COUNTED_RUNS = 2
+_COUNTED_RUNS = 3
+_PLAIN_RUNS = 3
 _SHOWN_MAX = 5
-_CPU_METRICS = frozenset({"user_time", "system_time", "cpu_time"})
+_CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 _MODULE = ":<module>"
 
 
@@ -36,7 +38,7 @@ class Explainer:
 
     directory: Path
     now: Callable[[], float]
-    find: Callable[[ProfiledSide], Profiler | Unavailable] = find_profiler
+    find: Callable[[FoundClient], PySpy | Unavailable] = find_profiler
     _notes: list[str] = field(default_factory=list)
 
     def explain(self, change: ObservedChange) -> Explanation:
@@ -46,7 +48,7 @@ class Explainer:
         counted = self._counted(change)
         explanation = Explanation(benchmark=change.benchmark, metric=change.metric, change=change.change)
         timed: tuple[Cause, ...] = ()
-        if change.unit is Unit.SECONDS:
+        if change.unit is not Unit.BYTES:
             explanation, timed = self._sampled(change, explanation, counted)
         return replace(explanation, causes=joined(timed, counted, change.known), notes=tuple(self._notes))
 
@@ -68,34 +70,46 @@ class Explainer:
         self, change: ObservedChange, explanation: Explanation, counted: Sequence[Cause]
     ) -> tuple[Explanation, tuple[Cause, ...]]:
         """What carries a change of time, by sampled stacks."""
-        profiler = self.find(change.candidate)
+        profiler = self.find(change.candidate.runner.client)
         if isinstance(profiler, Unavailable):
             self._note("stacks were not sampled", profiler)
             return explanation, ()
-        sampled = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
-        pairs: tuple[StackProfile, StackProfile] | None = None
-        for profiled in profile_sides(
-            change.baseline, change.candidate, change.settings, profiler, sampled, self.directory, pairs_max=PAIRS_MAX
-        ):
-            if isinstance(profiled, Failure):
-                self._note("stacks were not sampled", profiled)
-                return explanation, ()
-            pairs = profiled
-            if self.now() >= change.until_s:
-                break
-        if pairs is None:
+        sides = self._rounds(change, profiler)
+        if isinstance(sides, Failure):
+            self._note("stacks were not sampled", sides)
             return explanation, ()
-        baseline, candidate = pairs
-        found = time_differences(baseline, candidate, suspected=_suspected(counted, pairs))
-        causes = tuple(_with_share(cause, change.change) for cause in found.causes)
+        baseline, candidate = (side.profile for side in sides)
+        found = time_differences(baseline, candidate, suspected=_suspected(counted, (baseline, candidate)))
+        causes = tuple(_with_share(cause, change) for cause in found.causes)
+        is_time = change.unit is Unit.SECONDS
         return replace(
             explanation,
-            unexplained=change.change - sum(cause.change or 0.0 for cause in causes),
-            runs=min(len(baseline.runs), len(candidate.runs)),
-            profiler=profiler.name,
+            unexplained=change.change - sum(cause.change or 0.0 for cause in causes) if is_time else None,
+            runs=len(candidate.runs),
+            profiler="py-spy",
+            slowdown=sides[1].slowdown,
             baseline=baseline,
             candidate=candidate,
         ), causes
+
+    def _rounds(self, change: ObservedChange, profiler: PySpy) -> tuple[SampledSide, ...] | Failure:
+        """Sample both sides until the time is over."""
+        sampled = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
+        sides: tuple[SampledSide, ...] | Failure = ()
+        for number, sides in enumerate(
+            sample_stacks(
+                (change.baseline, change.candidate),
+                change.settings,
+                profiler,
+                sampled,
+                self.directory,
+                plain_runs=_PLAIN_RUNS,
+            ),
+            start=1,
+        ):
+            if isinstance(sides, Failure) or number >= PAIRS_MAX or self.now() >= change.until_s:
+                break
+        return sides
 
     def _note(self, what: str, found: Failure | Unavailable) -> None:
         self._notes.append(f"{what}: {found.what if isinstance(found, Failure) else found}")
@@ -123,7 +137,7 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
 
 
 def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> set[tuple[str, ...]]:
-    """Where samples of calls whose number differs are: at the call, or in the caller of what has no frame of its own."""
+    """Where calls whose number differs are sampled: the call, or the caller of what has no frame of its own."""
     names = {frame.name for profile in profiles for frame in profile.frames}
     places: set[tuple[str, ...]] = set()
     for cause in counted:
@@ -132,5 +146,7 @@ def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> se
     return places
 
 
-def _with_share(cause: Cause, whole: float) -> Cause:
-    return cause if not whole or cause.change is None else replace(cause, share=cause.change / whole)
+def _with_share(cause: Cause, change: ObservedChange) -> Cause:
+    if change.unit is not Unit.SECONDS or not change.change or cause.change is None:
+        return cause
+    return replace(cause, share=cause.change / change.change)

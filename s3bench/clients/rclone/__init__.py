@@ -45,5 +45,6 @@ CLIENTS = (
         engine=TransferEngine.OTHER,  # its User-Agent is `rclone/VERSION` alone
         tuning=TUNING,
         is_single_file=True,
+        is_python=False,
     ),
 )

