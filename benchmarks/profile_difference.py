@@ -1,6 +1,6 @@
-"""What `s3bench.profiling.difference` finds of planted changes, and how often it tells something where nothing differs.
+"""What `s3bench.profiling.difference` finds of planted changes, and how often it tells something of nothing.
 
-    python benchmarks/profile_difference.py [--trials 40] [--level 200] [--rates 200 500] [--runs 10 20 30] [--suspected]
+    python benchmarks/profile_difference.py [--trials 40] [--level 200] [--rates 200 500] [--suspected]
 
 Simulated profiles: a random tree of some 1,500 calls and imports whose 500 ms are spread as in a start of aws-cli (a
 few long paths, many short ones). Samples of a path are Poisson distributed; the speed of the machine varies from run to
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--level", type=int, default=200)
     parser.add_argument("--rates", type=float, nargs="+", default=[200.0, 500.0])
     parser.add_argument("--runs", type=int, nargs="+", default=[10, 20, 30])
-    parser.add_argument("--sizes", type=float, nargs="+", default=[1.0, 3.0, 5.0, 10.0, 20.0], help="milliseconds")
+    parser.add_argument("--sizes", type=float, nargs="*", default=[1.0, 3.0, 5.0, 10.0, 20.0], help="milliseconds")
     parser.add_argument("--suspected", action="store_true", help="the planted call is known to differ")
     parser.add_argument("--speed", type=float, nargs="+", default=[0.1])
     options = parser.parse_args(arguments)

@@ -7,7 +7,7 @@ else the innermost. Then all samples of that place are taken away, and the rest 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,7 +57,7 @@ class TimeDifferences:
 
 
 def time_differences(
-    baseline: StackProfile, candidate: StackProfile, *, suspected: Set[tuple[str, str]] = frozenset()
+    baseline: StackProfile, candidate: StackProfile, *, suspected: frozenset[tuple[str, str]] = frozenset()
 ) -> TimeDifferences:
     """Find what carries the change between two profiles.
 
@@ -66,7 +66,8 @@ def time_differences(
     show there. Fewer than `RUNS_MIN` runs a side show nothing.
     """
     assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
-    if min(len(baseline.runs), len(candidate.runs)) < RUNS_MIN:
+    enough = all(len(profile.runs) >= RUNS_MIN and _seconds(profile) for profile in (baseline, candidate))
+    if not enough:
         return TimeDifferences(change=_seconds(candidate) - _seconds(baseline))
     return _Search(baseline, candidate, suspected).result()
 
@@ -74,7 +75,7 @@ def time_differences(
 class _Search:
     """Time by place and run, of the samples that no cause has taken yet."""
 
-    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: Set[tuple[str, str]]) -> None:
+    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: frozenset[tuple[str, str]]) -> None:
         self._generator = np.random.default_rng(_SEED)
         self._baseline_runs = len(baseline.runs)
         self._runs = len(baseline.runs) + len(candidate.runs)
@@ -94,7 +95,7 @@ class _Search:
     def result(self) -> TimeDifferences:
         """Take one cause after the other."""
         active = np.ones(self._path_count, dtype=bool)
-        causes = []
+        causes: list[Cause] = []
         while len(causes) < CAUSES_MAX:
             self._values = self._times(active)
             self._differences, self._statistics = self._compare(self._values)
@@ -180,7 +181,7 @@ class _Search:
         compared = mean_difference(first, second, added_error=self._added_error)
         return compared.difference, compared.statistic
 
-    def _limits_of(self, suspected: Set[tuple[str, str]]) -> NDArray[np.float64]:
+    def _limits_of(self, suspected: frozenset[tuple[str, str]]) -> NDArray[np.float64]:
         self._suspected = np.zeros(len(self._places), dtype=bool)
         few = [number for pair in suspected if (number := self._numbers.get(pair)) is not None]
         rate = _ERROR_RATE / 2 if few else _ERROR_RATE
@@ -230,7 +231,7 @@ class _Search:
 
     def _outermost(self, places: NDArray[np.intp]) -> int:
         sizes = np.abs(self._differences)
-        return int(min(places, key=lambda number: (-round(sizes[number], 9), self._depths[number])))
+        return int(min(places, key=lambda number: (-round(float(sizes[number]), 9), self._depths[number])))
 
     def _on_one_side(self) -> NDArray[np.bool_]:
         """The places that only one side has."""
