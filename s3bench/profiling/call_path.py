@@ -16,7 +16,8 @@ MODULE_CODE = "<module>"
 IMPORT_SYSTEM = Frame(module="importlib", function="<import>")
 """Stands for the import system where it is not known which module it works for."""
 
-_MACHINERY = frozenset({"importlib", "zipimport", "pyimod01_archive", "pyimod02_importers", "pyimod03_ctypes"})
+_MACHINERY = frozenset({"importlib", "zipimport"})
+_MACHINERY_PREFIXES = ("importlib._bootstrap", "pyimod0", "PyInstaller.loader.pyimod0")
 _OWN = "s3bench_probe"
 _SURE = 0.8  # a line imports a module if so much of what it imports is that module
 
@@ -36,7 +37,7 @@ def call_paths(profile: StackProfile) -> tuple[CallPath, ...]:
 
 
 def _is_machinery(frame: Frame) -> bool:
-    return frame.module in _MACHINERY or frame.module.startswith("importlib._bootstrap")
+    return frame.module in _MACHINERY or frame.module.startswith(_MACHINERY_PREFIXES)
 
 
 def _imported(stacks: Iterable[tuple[Sequence[Frame], int]]) -> dict[Frame, Frame]:

@@ -6,11 +6,12 @@ well, and what it calls may: of those that carry nearly the same change, the out
 else the innermost. Then all samples of that place are taken away, and the rest is searched for the next one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +30,7 @@ _ERROR_RATE = 0.05
 _ADDED_SAMPLES = 0.25  # run to run, a time that does not vary differs by this part of a sample, on average
 _SEEN_RUNS_MIN = 4  # a place that fewer runs have seen cannot differ significantly
 _NEARLY_ALL = 0.8
-_ALMOST_NONE = 0.1
+_ALMOST_NONE = 0.01
 _MOVED = 0.5  # a place is moved if the rest of its caller changed by so much of its change in the other direction
 _MOVED_STATISTIC = 3.0
 _SEED = 20_010_424
@@ -56,16 +57,17 @@ class TimeDifferences:
 
 
 def time_differences(
-    baseline: StackProfile, candidate: StackProfile, *, suspected: Set[tuple[str, ...]] = frozenset()
+    baseline: StackProfile, candidate: StackProfile, *, suspected: frozenset[tuple[str, ...]] = frozenset()
 ) -> TimeDifferences:
     """Find what carries the change between two profiles.
 
-    If nothing differs, anything is told with a probability of 5 % at most. `suspected` are calls that are known to
-    differ, as pairs of caller and callee (`Frame.name`), or functions, as one name: half of that probability is theirs, so that smaller changes
-    show there. Fewer than `RUNS_MIN` runs a side show nothing.
+    If nothing differs, anything is told with a probability of 5 % at most. `suspected` are places that are known to
+    differ: calls as pairs of caller and callee (`Frame.name`), functions as one name. Half of that probability is
+    theirs, so that smaller changes show there. Fewer than `RUNS_MIN` runs a side show nothing.
     """
     assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
-    if min(len(baseline.runs), len(candidate.runs)) < RUNS_MIN:
+    enough = all(len(profile.runs) >= RUNS_MIN and _seconds(profile) for profile in (baseline, candidate))
+    if not enough:
         return TimeDifferences(change=_seconds(candidate) - _seconds(baseline))
     return _Search(baseline, candidate, suspected).result()
 
@@ -73,7 +75,7 @@ def time_differences(
 class _Search:
     """Time by place and run, of the samples that no cause has taken yet."""
 
-    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: Set[tuple[str, ...]]) -> None:
+    def __init__(self, baseline: StackProfile, candidate: StackProfile, suspected: frozenset[tuple[str, ...]]) -> None:
         self._generator = np.random.default_rng(_SEED)
         self._baseline_runs = len(baseline.runs)
         self._runs = len(baseline.runs) + len(candidate.runs)
@@ -84,6 +86,7 @@ class _Search:
         )
         self._candidate = candidate
         self._candidate_paths = call_paths(candidate)
+        baseline = _with_modules_of(baseline, candidate)
         self._change = _seconds(candidate) - _seconds(baseline)
         self._index(((baseline, call_paths(baseline)), (candidate, self._candidate_paths)))
         self._values = self._times(np.ones(self._path_count, dtype=bool))
@@ -92,7 +95,7 @@ class _Search:
     def result(self) -> TimeDifferences:
         """Take one cause after the other."""
         active = np.ones(self._path_count, dtype=bool)
-        causes = []
+        causes: list[Cause] = []
         while len(causes) < CAUSES_MAX:
             self._values = self._times(active)
             self._differences, self._statistics = self._compare(self._values)
@@ -110,6 +113,7 @@ class _Search:
         places: dict[_Place, int] = {}
         depths: list[int] = []
         through: list[list[int]] = []
+        leaves: list[int] = []
         run_of, path_of, seconds = [], [], []
         run_number = 0
         for profile, paths in sides:
@@ -119,6 +123,7 @@ class _Search:
                 number = path_numbers.setdefault(names, len(path_numbers))
                 if number == len(through):
                     through.append(_number_places(names, places, depths))
+                    leaves.append(places[names[-1:]] if names else -1)
                 numbers.append(number)
             for run in profile.runs:
                 for stack, count in run.samples.items():
@@ -138,6 +143,7 @@ class _Search:
         self._depths = np.array(depths)[kept]
         self._incidence_place = numbering[flat[kept[flat]]]
         self._incidence_path = path_of_flat[kept[flat]]
+        self._leaf_of_path = np.array([numbering[leaf] if leaf >= 0 and kept[leaf] else -1 for leaf in leaves])
         by_path = np.zeros((len(through), self._runs))
         np.add.at(by_path, (np.array(path_of, dtype=np.intp), np.array(run_of, dtype=np.intp)), seconds)
         self._seconds_by_path = by_path
@@ -175,11 +181,13 @@ class _Search:
         compared = mean_difference(first, second, added_error=self._added_error)
         return compared.difference, compared.statistic
 
-    def _limits_of(self, suspected: Set[tuple[str, ...]]) -> NDArray[np.float64]:
+    def _limits_of(self, suspected: frozenset[tuple[str, ...]]) -> NDArray[np.float64]:
+        self._suspected = np.zeros(len(self._places), dtype=bool)
         few = [number for pair in suspected if (number := self._numbers.get(pair)) is not None]
         rate = _ERROR_RATE / 2 if few else _ERROR_RATE
         limits = np.full(len(self._places), self._limit(self._values, rate))
         if few:
+            self._suspected[few] = True
             limits[few] = np.minimum(limits[few], self._limit(self._values[:, few], rate))
         return limits
 
@@ -207,18 +215,35 @@ class _Search:
         change = self._differences[found]
         common = self._compare(self._times(active & self._paths_through(found)))[0] / change
         related = over & (common >= _NEARLY_ALL) & (self._differences * change > 0)
-        means = self._values[: self._baseline_runs].mean(axis=0), self._values[self._baseline_runs :].mean(axis=0)
-        on_one_side = np.minimum(*means) <= _ALMOST_NONE * np.maximum(*means)
         sizes = np.abs(self._differences)
-        new = [int(number) for number in np.flatnonzero(related & on_one_side) if not self._is_moved(int(number))]
-        if new:
-            new.sort(key=lambda number: (-round(sizes[number] / abs(change), 6), self._depths[number]))
-            imports = [number for number in new if self._is_import(number)]
-            enough = [number for number in imports if sizes[number] >= _NEARLY_ALL * sizes[new[0]]]
-            return self._callee_or_call((enough or new)[0], over)
-        near = np.flatnonzero(related & (sizes <= abs(change) / _NEARLY_ALL))
-        deepest = min(near, key=lambda number: (sum(means)[number], -self._depths[number]))
-        return self._callee_or_call(int(deepest), over)
+        near = related & (sizes <= abs(change) / _NEARLY_ALL)
+        totals = self._values.sum(axis=0)
+        deepest = min(np.flatnonzero(near), key=lambda number: (totals[number], -self._depths[number]))
+        new = self._on_one_side()
+        if near[self._suspected].any():
+            return self._callee_or_call(self._outermost(np.flatnonzero(near & self._suspected)), over)
+        appeared = np.array([n for n in np.flatnonzero(related & new) if not self._is_moved(int(n))], dtype=np.intp)
+        if not len(appeared) or self._is_new_leaf(int(deepest), active, new):
+            return self._callee_or_call(int(deepest), over)
+        outermost = self._outermost(appeared)
+        imports = [n for n in appeared if self._is_import(n) and sizes[n] >= _NEARLY_ALL * sizes[outermost]]
+        return self._callee_or_call(self._outermost(np.array(imports)) if imports else outermost, over)
+
+    def _outermost(self, places: NDArray[np.intp]) -> int:
+        sizes = np.abs(self._differences)
+        return int(min(places, key=lambda number: (-round(float(sizes[number]), 9), self._depths[number])))
+
+    def _on_one_side(self) -> NDArray[np.bool_]:
+        """The places that only one side has."""
+        means = self._values[: self._baseline_runs].mean(axis=0), self._values[self._baseline_runs :].mean(axis=0)
+        return np.asarray(np.minimum(*means) <= _ALMOST_NONE * np.maximum(*means))
+
+    def _is_new_leaf(self, place: int, active: NDArray[np.bool_], new: NDArray[np.bool_]) -> bool:
+        """Whether only one side has this place, and nearly all of its change is time in the function itself."""
+        if not new[place] or self._is_import(place):
+            return False
+        own = active & self._paths_through(place) & (self._leaf_of_path == self._numbers.get(self._places[place][-1:]))
+        return bool(self._compare(self._times(own))[0][place] / self._differences[place] >= _NEARLY_ALL)
 
     def _callee_or_call(self, place: int, over: NDArray[np.bool_]) -> int:
         """The call, if one caller has most of the change of a function; else the function."""
@@ -282,6 +307,37 @@ class _Search:
             low=low,
             high=high,
         )
+
+
+def _with_modules_of(baseline: StackProfile, candidate: StackProfile) -> StackProfile:
+    """The baseline with the candidate's names of modules that were moved into another package, or out of one."""
+    old, new = ({frame.module for frame in profile.frames} for profile in (baseline, candidate))
+    only_old, only_new = _by_last_name(old - new), _by_last_name(new - old)
+    names = {}
+    for last, modules in only_old.items():
+        for module in modules:
+            same = [each for each in only_new.get(last, ()) if _is_below(each, module) or _is_below(module, each)]
+            if len(same) == 1:
+                names[module] = same[0]
+    renamed = Counter(names.values())
+    frames = tuple(
+        msgspec.structs.replace(frame, module=names[frame.module])
+        if frame.module in names and renamed[names[frame.module]] == 1
+        else frame
+        for frame in baseline.frames
+    )
+    return msgspec.structs.replace(baseline, frames=frames)
+
+
+def _is_below(module: str, suffix: str) -> bool:
+    return module.endswith(f".{suffix}")
+
+
+def _by_last_name(modules: Iterable[str]) -> dict[str, list[str]]:
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for module in sorted(modules):
+        named[module.rpartition(".")[2]].append(module)
+    return named
 
 
 def _number_places(names: tuple[str, ...], places: dict[_Place, int], depths: list[int]) -> list[int]:

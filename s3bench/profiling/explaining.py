@@ -136,14 +136,14 @@ def _is_within(module: str, packages: Iterable[str]) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> set[tuple[str, ...]]:
+def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> frozenset[tuple[str, ...]]:
     """Where calls whose number differs are sampled: the call, or the caller of what has no frame of its own."""
     names = {frame.name for profile in profiles for frame in profile.frames}
     places: set[tuple[str, ...]] = set()
     for cause in counted:
         place = f"{cause.place}{_MODULE}" if cause.kind is CauseKind.IMPORT else cause.place
         places.add((cause.caller, place) if place in names else (cause.caller,))
-    return places
+    return frozenset(places)
 
 
 def _with_share(cause: Cause, change: ObservedChange) -> Cause:
