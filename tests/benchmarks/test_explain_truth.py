@@ -3,8 +3,10 @@
 import ast
 import os
 import shutil
+import sys
 from importlib.util import cache_from_source
 from pathlib import Path
+from typing import Any
 
 import explain_truth  # type: ignore[import-not-found]
 import pytest
@@ -109,13 +111,22 @@ def test_seeds_draw_different_places_and_the_same_seed_the_same(places: Places, 
     assert len({(patch.place.name, patch.lines) for patch in drawn}) >= 2
 
 
-def test_what_is_planted_costs_what_its_kind_says() -> None:
+@pytest.mark.parametrize("kind", [CauseName.SLOW_FUNCTION, CauseName.MEMORY_KEPT, CauseName.MEMORY_DROPPED])
+def test_slower_code_and_memory_are_planted_without_calls(kind: CauseName) -> None:
+    planted = ast.parse("\n".join(plant(kind, CLI_V2, 0, SPEED).patch.lines))
+    assert not any(isinstance(node, ast.Call) for node in ast.walk(planted))
+
+
+def test_the_planted_work_is_a_loop_of_3_ms() -> None:
     scope: dict[str, object] = {}
-    source = "\n".join(plant(CauseName.SLOW_FUNCTION, CLI_V2, 0, SPEED).patch.lines)
-    (loop,) = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For))
-    exec(compile(source, "planted", "exec"), scope)
-    assert ast.unparse(loop.iter) == "range(30000)"
-    assert scope["_turn"] == 29_999
+    exec("\n".join(plant(CauseName.SLOW_FUNCTION, CLI_V2, 0, SPEED).patch.lines), scope)
+    assert scope["_turn"] == 0.003 * SPEED
+
+
+def test_the_planted_block_has_8_mb() -> None:
+    scope: dict[str, Any] = {}
+    exec("\n".join(plant(CauseName.MEMORY_KEPT, CLI_V2, 0, SPEED).patch.lines), scope)
+    assert sys.getsizeof(scope["_KEPT"]) - sys.getsizeof([]) == 8 << 20
 
 
 def _planted(**changes: object) -> Planted:
