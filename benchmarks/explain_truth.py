@@ -64,7 +64,7 @@ AMONG = 3
 AMONG_BAR = 0.90
 FIRST_BAR = 0.75
 NULL_BAR = 0.95
-EXPLAINER = "s3bench.profiling.explaining:explain"
+EXPLAINER = "planting.asking:explain"
 CHECKING_PAIRS = 5
 # The planted requests; the suite's definition answers only its own.
 ANSWERS = tuple(
