@@ -1,0 +1,1 @@
+"""Changes of known cause and place, planted into copies of clients."""
