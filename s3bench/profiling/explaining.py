@@ -28,6 +28,7 @@ PAIRS_MAX = 40
 _COUNTED_RUNS = 3
 _PLAIN_RUNS = 3
 _SHOWN_MAX = 5
+_MOST = 0.5
 _CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 _MODULE = ":<module>"
 
@@ -50,7 +51,11 @@ class Explainer:
         timed: tuple[Cause, ...] = ()
         if change.unit is not Unit.BYTES:
             explanation, timed = self._sampled(change, explanation, counted)
-        return replace(explanation, causes=joined(timed, counted, change.known), notes=tuple(self._notes))
+        return replace(
+            explanation,
+            causes=joined(timed, counted, change.known, is_more=change.change >= 0),
+            notes=tuple(self._notes),
+        )
 
     def _counted(self, change: ObservedChange) -> tuple[Cause, ...]:
         """The calls whose numbers differ."""
@@ -80,7 +85,8 @@ class Explainer:
             return explanation, ()
         baseline, candidate = (side.profile for side in sides)
         found = time_differences(baseline, candidate, suspected=_suspected(counted, (baseline, candidate)))
-        causes = tuple(_with_share(cause, change) for cause in found.causes)
+        told = narrowed(found.causes, counted, (baseline, candidate))
+        causes = tuple(_with_share(cause, change) for cause in told)
         is_time = change.unit is Unit.SECONDS
         return replace(
             explanation,
@@ -115,21 +121,72 @@ class Explainer:
         self._notes.append(f"{what}: {found.what if isinstance(found, Failure) else found}")
 
 
-def joined(timed: Sequence[Cause], counted: Sequence[Cause], known: Sequence[Cause]) -> tuple[Cause, ...]:
-    """All causes without repetition: times, requests, calls, modules and system calls by their numbers, then phases."""
+def joined(
+    timed: Sequence[Cause], counted: Sequence[Cause], known: Sequence[Cause], *, is_more: bool = True
+) -> tuple[Cause, ...]:
+    """All causes without repetition, the most certain first.
+
+    Those are places whose time and number of calls changed, then requests, other times, other numbers of calls, modules
+    and system calls, phases; times that changed the other way than the metric (more, if `is_more`) come last.
+    """
     by_place = {(cause.caller, cause.place): cause for cause in counted}
     told = [
         replace(cause, counts=same.counts) if (same := by_place.get((cause.caller, cause.place))) else cause
         for cause in timed
     ]
+    with_it = [cause for cause in told if ((cause.change or 0.0) > 0) is is_more]
+    both = [cause for cause in with_it if cause.counts is not None]
     places = {(cause.caller, cause.place) for cause in told}
     modules = {cause.place for cause in (*told, *counted) if cause.kind is CauseKind.IMPORT}
-    requests = [cause for cause in known if cause.kind is CauseKind.REQUEST]
-    calls = [cause for cause in counted if (cause.caller, cause.place) not in places][:_SHOWN_MAX]
+    calls = [cause for cause in counted if (cause.caller, cause.place) not in places]
     imports = [cause for cause in known if cause.kind is CauseKind.IMPORT and not _is_within(cause.place, modules)]
-    system_calls = [cause for cause in known if cause.kind is CauseKind.SYSTEM_CALL]
-    phases = [cause for cause in known if cause.kind is CauseKind.PHASE]
-    return (*told, *requests, *calls, *imports[:_SHOWN_MAX], *system_calls[:_SHOWN_MAX], *phases)
+    return (
+        *both,
+        *(cause for cause in known if cause.kind is CauseKind.REQUEST),
+        *(cause for cause in with_it if cause.counts is None),
+        *calls[:_SHOWN_MAX],
+        *imports[:_SHOWN_MAX],
+        *[cause for cause in known if cause.kind is CauseKind.SYSTEM_CALL][:_SHOWN_MAX],
+        *(cause for cause in known if cause.kind is CauseKind.PHASE),
+        *(cause for cause in told if ((cause.change or 0.0) > 0) is not is_more),
+    )
+
+
+def narrowed(timed: Sequence[Cause], counted: Sequence[Cause], sides: Sequence[StackProfile]) -> tuple[Cause, ...]:
+    """Name a call whose number differs where it carries most of the time of a place that was found by time alone."""
+    taken: set[tuple[str, str]] = set()
+    found = []
+    for cause in timed:
+        best = None
+        for call in counted:
+            key = (call.caller, call.place)
+            if key in taken or key == (cause.caller, cause.place) or not call.caller:
+                continue
+            change = seconds_through(sides[1], cause, call) - seconds_through(sides[0], cause, call)
+            if cause.change and change / cause.change >= _MOST and (best is None or abs(change) > abs(best[0])):
+                best = (change, call)
+        if best is not None:
+            call = best[1]
+            taken.add((call.caller, call.place))
+            cause = replace(call, change=cause.change, low=cause.low, high=cause.high)
+        found.append(cause)
+    return tuple(found)
+
+
+def seconds_through(profile: StackProfile, outer: Cause, inner: Cause) -> float:
+    """Seconds per run of stacks with the place of `outer` and, at or below it, the caller of `inner`."""
+    names = [frame.name for frame in profile.frames]
+    wanted = set()
+    for number, stack in enumerate(profile.stacks):
+        path = [names[index] for index in stack.frames]
+        if _frame_name(outer) in path and inner.caller in path[path.index(_frame_name(outer)) :]:
+            wanted.add(number)
+    samples = sum(count for run in profile.runs for number, count in run.samples.items() if number in wanted)
+    return samples * profile.interval_s / max(1, len(profile.runs))
+
+
+def _frame_name(cause: Cause) -> str:
+    return f"{cause.place}{_MODULE}" if cause.kind is CauseKind.IMPORT else cause.place
 
 
 def _is_within(module: str, packages: Iterable[str]) -> bool:
@@ -141,7 +198,7 @@ def _suspected(counted: Sequence[Cause], profiles: Iterable[StackProfile]) -> fr
     names = {frame.name for profile in profiles for frame in profile.frames}
     places: set[tuple[str, ...]] = set()
     for cause in counted:
-        place = f"{cause.place}{_MODULE}" if cause.kind is CauseKind.IMPORT else cause.place
+        place = _frame_name(cause)
         places.add((cause.caller, place) if place in names else (cause.caller,))
     return frozenset(places)
 
