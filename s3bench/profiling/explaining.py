@@ -165,11 +165,11 @@ def narrowed(timed: Sequence[Cause], counted: Sequence[Cause], sides: Sequence[S
             change = seconds_through(sides[1], cause, call) - seconds_through(sides[0], cause, call)
             if cause.change and change / cause.change >= _MOST and (best is None or abs(change) > abs(best[0])):
                 best = (change, call)
-        if best is not None:
-            call = best[1]
-            taken.add((call.caller, call.place))
-            cause = replace(call, change=cause.change, low=cause.low, high=cause.high)
-        found.append(cause)
+        if best is None:
+            found.append(cause)
+            continue
+        taken.add((best[1].caller, best[1].place))
+        found.append(replace(best[1], change=cause.change, low=cause.low, high=cause.high))
     return tuple(found)
 
 
