@@ -24,6 +24,7 @@ COMMANDS = {
     "gate": ("gate.command:gate_command", "Decide on a release: did the client get slower or need more memory?"),
     "tune": ("tune.command:tune_command", "Find the client and the settings that transfer your files fastest."),
     "bisect": ("bisect.command:bisect_command", "Find the first version that changed a metric."),
+    "profile": ("profile.command:profile_command", "Show where the time of a client goes, and what differs."),
     "history": (
         "history.command:history_group",
         "Store results documents in a database, list them, find trends.",

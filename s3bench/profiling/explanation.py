@@ -69,3 +69,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     notes: tuple[str, ...] = ()
     baseline: StackProfile | None = None
     candidate: StackProfile | None = None
+
+    def without_profiles(self) -> "Explanation":
+        """The same without the stacks, for a record that keeps them beside it."""
+        return msgspec.structs.replace(self, baseline=None, candidate=None)

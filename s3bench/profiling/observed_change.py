@@ -17,7 +17,8 @@ class ProfiledSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedChange:
-    """A change of `metric` of a benchmark, candidate minus baseline, in its `unit`.
+    """A change of `metric` of a benchmark, candidate minus baseline, in its `unit`; `None` if only the runs of the
+    explanation can show it.
 
     `known` are causes that were seen already. Explaining it ends at `until_s` on the clock.
     """
@@ -25,7 +26,7 @@ class ObservedChange:
     benchmark: str
     metric: str
     unit: Unit
-    change: float
+    change: float | None
     baseline: ProfiledSide
     candidate: ProfiledSide
     settings: Settings

@@ -1,0 +1,1 @@
+"""`s3bench profile`: options, what it runs, and what it writes."""

@@ -1,0 +1,194 @@
+"""Profiles one client, or two in turn, and writes what was found."""
+
+from collections.abc import Sequence
+from os import environ
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Bench
+from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
+from s3bench.cli.definitions import runnable
+from s3bench.cli.profile.options import ProfileOptions
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.provenance import command_origin, machine_origin
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
+from s3bench.clients.client import ClientSpec, FoundClient
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.store import ClientStore
+from s3bench.errors import BadInput, ClientFailed, MachineError, S3BenchError
+from s3bench.profiling.explaining import Explainer
+from s3bench.profiling.explanation import Explanation
+from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
+from s3bench.profiling.record import ClientProfile, ProfileRecord, encode_profile
+from s3bench.profiling.stack_formats import collapsed, speedscope
+from s3bench.profiling.tables import function_times, widest_share
+from s3bench.report.profile.text import render_profile
+from s3bench.results.file import check_output, write_whole
+from s3bench.results.measurement import Failure
+from s3bench.results.metrics import Unit
+from s3bench.run.inspection import Unavailable
+from s3bench.run.py_spy import PySpy
+from s3bench.spec.definition import Definition
+
+_RUNS_MIN = 5
+_PLAIN_RUNS = 5
+_SHARE_KNOWN_TO = 0.01
+_FUNCTIONS = 5
+_METRIC = "total_time"
+_NAMED_MAX = 5
+
+
+def profile(options: ProfileOptions) -> None:
+    """Profile, and write what was asked for."""
+    for path in (options.output, options.html):
+        if path is not None:
+            check_output(path, force=options.force)
+    specs = [parse_client_spec(text) for text in options.clients]
+    definition = _definition(options, specs)
+    with ticker_for("runs", quiet=options.quiet) as progress:
+        clients = _clients(specs, progress)
+        profilers = [find_profiler(client) for client in clients]
+        for found in profilers:
+            if isinstance(found, Unavailable):
+                raise MachineError("stacks cannot be sampled here", found.reason, found.fix)
+        origin = machine_origin()
+        for line in origin["warnings"]:
+            progress.say(f"warning: {line}")
+        with open_bench(stub_server(tls=options.tls), say=progress.say) as bench:
+            bench.reload_programs(clients)
+            directory = bench.root / "profiles"
+            directory.mkdir(mode=0o700)
+            profiles, explanation = _profiled(options, definition, clients, bench, directory, progress)
+    record = ProfileRecord(
+        **command_origin(),
+        **origin,
+        benchmark=definition.title,
+        profiler="py-spy",
+        profiles=profiles,
+        explanation=explanation,
+    )
+    _write(options, record)
+
+
+def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definition:
+    """The one benchmark that is selected."""
+    found = runnable(specs[0], options.files, select=options.select, suite=options.suite)
+    for spec in specs[1:]:
+        others = runnable(spec, options.files, select=options.select, suite=options.suite)
+        found = tuple(definition for definition in found if definition in others)
+    if len(found) != 1:
+        titles = [definition.title for definition in found]
+        shown = "; ".join(titles[:_NAMED_MAX]) + ("; ..." if len(titles) > _NAMED_MAX else "")
+        raise BadInput(
+            f"a profile is of one benchmark, and {len(found)} are selected",
+            shown or "no benchmark runs on both clients",
+            "select one with -k, such as -k 'upload and cp and 4KB and not 100'",
+        )
+    return found[0]
+
+
+def _clients(specs: Sequence[ClientSpec], progress: Ticker) -> list[FoundClient]:
+    store = ClientStore.from_environment(environ)
+    refuse_missing_paths(specs)
+    clients = []
+    for spec in specs:
+        found = find_or_install(spec, store, progress)
+        if isinstance(found, S3BenchError):
+            raise found
+        progress.say(f"{found.label}: {found.executable}")
+        clients.append(found)
+    return clients
+
+
+def _profiled(
+    options: ProfileOptions,
+    definition: Definition,
+    clients: Sequence[FoundClient],
+    bench: Bench,
+    directory: Path,
+    progress: Ticker,
+) -> tuple[tuple[ClientProfile, ...], Explanation | None]:
+    with bench.workspace(definition.environment) as runner_of:
+        sides = [ProfiledSide(runner=runner_of(definition, client)) for client in clients]
+        for side in sides:  # the page cache is warm then, and the byte-code compiled
+            _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
+        if len(sides) == 1:
+            sampled = _one(options, sides[0], directory, progress)
+            made = ClientProfile(client=clients[0].label, stacks=sampled.profile, plain_times=sampled.plain_times)
+            return (made,), None
+        explainer = Explainer(
+            directory=directory,
+            now=monotonic,
+            sampled=options.sampled,
+            pairs_max=options.runs,
+            say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
+        )
+        baseline, candidate = sides
+        explanation = explainer.explain(
+            ObservedChange(
+                benchmark=definition.title,
+                metric=_METRIC,
+                unit=Unit.SECONDS,
+                change=None,
+                baseline=baseline,
+                candidate=candidate,
+                settings=options.settings,
+                until_s=monotonic() + options.max_time_s,
+            )
+        )
+        made = tuple(
+            ClientProfile(client=client.label, stacks=stacks)
+            for client, stacks in zip(clients, (explanation.baseline, explanation.candidate), strict=True)
+            if stacks is not None
+        )
+        if not made:
+            raise ClientFailed("nothing was sampled", "; ".join(explanation.notes))
+        return made, explanation.without_profiles()
+
+
+def _one(options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker) -> SampledSide:
+    """Sample until the shares of the largest functions are known, or the runs or the time are used up."""
+    profiler = find_profiler(side.runner.client)
+    assert isinstance(profiler, PySpy), "refused before anything ran"
+    until_s = monotonic() + options.max_time_s
+    rounds = sample_stacks(
+        (side,), options.settings, profiler, options.sampled, directory, plain_runs=min(_PLAIN_RUNS, options.runs)
+    )
+    for number, found in enumerate(rounds, start=1):
+        _refuse_failure(found)
+        assert not isinstance(found, Failure)
+        progress.update("runs", done=number, total=options.runs)
+        is_known = widest_share(function_times(found[0].profile), count=_FUNCTIONS) <= _SHARE_KNOWN_TO
+        if number >= options.runs or monotonic() >= until_s or (number >= _RUNS_MIN and is_known):
+            return found[0]
+    raise AssertionError("rounds have no end")
+
+
+def _refuse_failure(outcome: object) -> None:
+    if isinstance(outcome, Failure):
+        raise ClientFailed(outcome.what, outcome.why)
+
+
+def _write(options: ProfileOptions, record: ProfileRecord) -> None:
+    if options.output is not None:
+        write_whole(encode_profile(record), options.output, is_measured=True)
+    if options.html is not None:
+        from s3bench.report.page.profile.record_page import record_page  # noqa: PLC0415 (templates take time to load)
+
+        write_whole(record_page(record).encode(), options.html)
+        click.echo(f"s3bench: wrote {options.html}", err=True)
+    match options.form:
+        case "json":
+            print_whole(encode_profile(record), is_measured=True)
+        case "collapsed":
+            print_whole(collapsed(record.profiles[0].stacks).encode(), is_measured=True)
+        case "speedscope":
+            print_whole(speedscope([(each.client, each.stacks) for each in record.profiles]), is_measured=True)
+        case _:
+            print_styled(render_profile(record, width=stdout_width(), color=stdout_paints()))

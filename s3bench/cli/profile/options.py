@@ -1,0 +1,82 @@
+"""The options of `s3bench profile`: their meaning, and the checks of combinations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from s3bench.bench.runner import Settings
+from s3bench.cli.quantity import parse_duration
+from s3bench.errors import BadInput
+from s3bench.profiling.stack_profile import Sampled
+
+FORMATS = ("text", "json", "collapsed", "speedscope")
+RUNS_MAX = 60
+MAX_TIME = "60s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileOptions:
+    """The options of `s3bench profile`, by the names of its parameters."""
+
+    files: tuple[Path, ...]
+    client: str | None
+    baseline: str | None
+    candidate: str | None
+    select: str | None
+    suite: str | None
+    cpu: bool
+    runs: int
+    max_time: str
+    timeout: float
+    tls: bool
+    form: str
+    output: Path | None
+    html: Path | None
+    force: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any]) -> Self:
+        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+        options = cls(**typed)
+        if options.client and (options.baseline or options.candidate):
+            raise BadInput(
+                "--client cannot be combined with --baseline and --candidate",
+                "it profiles one client by itself",
+                "pass --client, or the other two",
+            )
+        if (options.baseline is None) is not (options.candidate is None):
+            raise BadInput(
+                "--baseline and --candidate need each other", fix="name the client on both sides, as cli-classic@2.38.5"
+            )
+        if not options.clients:
+            raise BadInput("no client was named", fix="s3bench profile --client cli-classic -k 'upload and cp and 4KB'")
+        if options.form == "collapsed" and len(options.clients) > 1:
+            raise BadInput(
+                "--format collapsed cannot be combined with --baseline and --candidate",
+                "folded stacks are of one client",
+                "profile each with --client",
+            )
+        assert options.max_time_s > 0
+        return options
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The clients: one, or the baseline and the candidate."""
+        return tuple(each for each in (self.client, self.baseline, self.candidate) if each is not None)
+
+    @property
+    def max_time_s(self) -> float:
+        """The seconds that sampling may take."""
+        return parse_duration("--max-time", self.max_time)
+
+    @property
+    def sampled(self) -> Sampled:
+        """What is sampled."""
+        return Sampled.CPU_TIME if self.cpu else Sampled.WALL_TIME
+
+    @property
+    def settings(self) -> Settings:
+        """How the client runs: nothing else observes it."""
+        return Settings(interval_s=None, measures_speed=False, timeout_s=self.timeout)

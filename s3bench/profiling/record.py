@@ -1,0 +1,45 @@
+"""The record of a profile as versioned JSON: the stacks of one client, or of two and what differs between them.
+
+History of the format (`profile_version`):
+1: the first.
+"""
+
+from typing import Any
+
+import msgspec
+
+from s3bench.profiling.explanation import Explanation
+from s3bench.profiling.stack_profile import StackProfile
+
+RECORD_VERSION = 1
+
+
+class ClientProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One client: its label, its stacks, and the total times of runs without the profiler, in seconds."""
+
+    client: str
+    stacks: StackProfile
+    plain_times: tuple[float, ...] = ()
+
+
+class ProfileRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Profiles of one benchmark: of one client, or of a baseline and a candidate with what differs between them.
+
+    `profiler` is what sampled the stacks. Times are UTC in ISO 8601; `machine` is as in a results document.
+    """
+
+    profile_version: int = RECORD_VERSION
+    s3bench: str
+    started_at: str
+    command_line: tuple[str, ...] = ()
+    machine: dict[str, Any] = {}
+    warnings: tuple[str, ...] = ()
+    benchmark: str
+    profiler: str
+    profiles: tuple[ClientProfile, ...]
+    explanation: Explanation | None = None
+
+
+def encode_profile(record: ProfileRecord) -> bytes:
+    """Encode as JSON, a line for each part of a profile."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=0) + b"\n"

@@ -1,0 +1,106 @@
+"""A profile for a terminal: the functions, the modules and the imports that take the time."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from s3bench.profiling.record import ClientProfile, ProfileRecord
+from s3bench.profiling.tables import (
+    ImportTime,
+    PlaceTime,
+    TimeShare,
+    function_times,
+    import_times,
+    module_times,
+    seconds_per_run,
+)
+from s3bench.report.explanation import explanation_lines, explanation_title
+from s3bench.report.table import Table, column
+from s3bench.report.terminal import BOLD, painter, printable
+from s3bench.report.text_table import table_lines
+from s3bench.units import render_seconds
+
+_FUNCTIONS_MAX = 15
+_MODULES_MAX = 10
+_IMPORTS_MAX = 20
+_IMPORT_SHARE_MIN = 0.01
+_NO_PYTHON = "(no Python function)"
+
+
+def render_profile(record: ProfileRecord, *, width: int, color: bool) -> str:
+    """Render a profile, or what differs between two and then the candidate's."""
+    paint = painter(color=color)
+    lines = []
+    if record.explanation is not None:
+        lines += [paint(explanation_title(record.explanation), BOLD)]
+        lines += [f"  {line}" for line in explanation_lines(record.explanation)]
+        lines.append("")
+    shown = record.profiles[-1]
+    lines += [paint(_title(record, shown), BOLD), *(f"  {line}" for line in _facts(shown)), ""]
+    for table in _tables(shown):
+        lines += [paint(table.caption, BOLD), *table_lines(table, width=width, paint=paint), ""]
+    return "\n".join(line.rstrip() for line in lines[:-1]) + "\n"
+
+
+def _title(record: ProfileRecord, shown: ClientProfile) -> str:
+    return printable(f"Profile of {shown.client}: {record.benchmark}")
+
+
+def _facts(shown: ClientProfile) -> Iterator[str]:
+    runs = shown.stacks.runs
+    taken_s = seconds_per_run(shown.stacks)
+    yield f"{len(runs)} runs, {render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every " + (
+        render_seconds(shown.stacks.interval_s)
+    )
+    if shown.plain_times and runs:
+        under, plain = median(run.total_time for run in runs), median(shown.plain_times)
+        yield f"a run takes {render_seconds(under)} under the profiler, {render_seconds(plain)} without"
+
+
+def _tables(shown: ClientProfile) -> Iterator[Table]:
+    functions = function_times(shown.stacks)[:_FUNCTIONS_MAX]
+    yield _place_table("Functions, by the time in themselves", functions)
+    yield _place_table("Modules, by the time in themselves", module_times(shown.stacks)[:_MODULES_MAX])
+    whole_s = seconds_per_run(shown.stacks)
+    imports = list(_flat(import_times(shown.stacks), 0, _IMPORT_SHARE_MIN * whole_s))[:_IMPORTS_MAX]
+    if imports:
+        yield Table(
+            caption="Imports, with what they import",
+            columns=(
+                column("import", imports, lambda row: "  " * row[0] + printable(row[1].module)),
+                column("total", imports, lambda row: render_seconds(row[1].total_s), is_number=True),
+                column("itself", imports, lambda row: render_seconds(row[1].self_s), is_number=True, rank=1),
+                column("from", imports, lambda row: _importer(row[1]), rank=2),
+            ),
+            notes=(f"Imports of less than {_IMPORT_SHARE_MIN:.0%} of the time are left out.",),
+        )
+
+
+def _flat(found: Sequence[ImportTime], depth: int, least_s: float) -> Iterator[tuple[int, ImportTime]]:
+    for each in found:
+        if each.total_s >= least_s:
+            yield depth, each
+            yield from _flat(each.children, depth + 1, least_s)
+
+
+def _importer(found: ImportTime) -> str:
+    importer = found.importer
+    return "" if importer is None else printable(f"{importer.file or importer.module}:{importer.line}")
+
+
+def _place_table(caption: str, places: Sequence[PlaceTime]) -> Table:
+    return Table(
+        caption=caption,
+        columns=(
+            column("name", places, lambda place: printable(place.name) or _NO_PYTHON),
+            column("itself", places, lambda place: render_seconds(place.self_s), is_number=True),
+            column("share", places, lambda place: f"{place.self_share.value:.1%}", is_number=True),
+            column("95 %", places, lambda place: _interval(place.self_share), is_number=True, rank=2),
+            column("total", places, lambda place: render_seconds(place.total_s), is_number=True, rank=1),
+        ),
+    )
+
+
+def _interval(share: TimeShare) -> str:
+    if share.low is None or share.high is None:
+        return "-"
+    return f"{share.low:.1%} to {share.high:.1%}"
