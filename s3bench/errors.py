@@ -85,5 +85,9 @@ class ShellCommandFailed(S3BenchError):
     """A shell command that the user gave, such as that of --prepare, failed."""
 
 
+class ClientFailed(S3BenchError):
+    """The client under test failed where there is no result to keep it in."""
+
+
 class MachineError(S3BenchError):
     """The machine or a process of s3bench failed, not the client under test."""

@@ -17,9 +17,9 @@ class ProfiledSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedChange:
-    """A change of `metric` of a benchmark, candidate minus baseline, in its `unit`; `None` if only the runs of the
-    explanation can show it.
+    """A change of a metric of one benchmark.
 
+    `change` is candidate minus baseline in the metric's `unit`; `None` if only the runs of the explanation show it.
     `known` are causes that were seen already. Explaining it ends at `until_s` on the clock.
     """
 

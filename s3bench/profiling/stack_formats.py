@@ -33,9 +33,7 @@ def speedscope(profiles: Sequence[tuple[str, StackProfile]]) -> bytes:
     frames: dict[tuple[str, str, int], int] = {}
     made = []
     for name, profile in profiles:
-        places = [
-            frames.setdefault((frame.name, frame.file, frame.line), len(frames)) for frame in profile.frames
-        ]
+        places = [frames.setdefault((frame.name, frame.file, frame.line), len(frames)) for frame in profile.frames]
         totals = _totals(profile)
         shown = [number for number in range(len(profile.stacks)) if totals[number]]
         weights = [totals[number] * profile.interval_s for number in shown]

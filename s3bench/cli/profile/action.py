@@ -35,6 +35,7 @@ from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
 from s3bench.run.py_spy import PySpy
 from s3bench.spec.definition import Definition
+from s3bench.spec.label import benchmark_label
 
 _RUNS_MIN = 5
 _PLAIN_RUNS = 5
@@ -68,7 +69,7 @@ def profile(options: ProfileOptions) -> None:
     record = ProfileRecord(
         **command_origin(),
         **origin,
-        benchmark=definition.title,
+        benchmark=_title(definition),
         profiler="py-spy",
         profiles=profiles,
         explanation=explanation,
@@ -83,7 +84,7 @@ def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definit
         others = runnable(spec, options.files, select=options.select, suite=options.suite)
         found = tuple(definition for definition in found if definition in others)
     if len(found) != 1:
-        titles = [definition.title for definition in found]
+        titles = [_title(definition) for definition in found]
         shown = "; ".join(titles[:_NAMED_MAX]) + ("; ..." if len(titles) > _NAMED_MAX else "")
         raise BadInput(
             f"a profile is of one benchmark, and {len(found)} are selected",
@@ -91,6 +92,10 @@ def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definit
             "select one with -k, such as -k 'upload and cp and 4KB and not 100'",
         )
     return found[0]
+
+
+def _title(definition: Definition) -> str:
+    return benchmark_label(definition.name, definition.dimensions)
 
 
 def _clients(specs: Sequence[ClientSpec], progress: Ticker) -> list[FoundClient]:
@@ -120,8 +125,8 @@ def _profiled(
             _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
         if len(sides) == 1:
             sampled = _one(options, sides[0], directory, progress)
-            made = ClientProfile(client=clients[0].label, stacks=sampled.profile, plain_times=sampled.plain_times)
-            return (made,), None
+            alone = ClientProfile(client=clients[0].label, stacks=sampled.profile, plain_times=sampled.plain_times)
+            return (alone,), None
         explainer = Explainer(
             directory=directory,
             now=monotonic,
@@ -132,7 +137,7 @@ def _profiled(
         baseline, candidate = sides
         explanation = explainer.explain(
             ObservedChange(
-                benchmark=definition.title,
+                benchmark=_title(definition),
                 metric=_METRIC,
                 unit=Unit.SECONDS,
                 change=None,

@@ -13,9 +13,7 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 
 @click.command("profile", context_settings={"max_content_width": 120})
 @click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS]...")
-@click.option(
-    "--client", metavar="NAME[@VERSION|@PATH]", shell_complete=complete_client, help="The client to profile."
-)
+@click.option("--client", metavar="NAME[@VERSION|@PATH]", shell_complete=complete_client, help="The client to profile.")
 @click.option(
     "--baseline",
     metavar="NAME[@VERSION|@PATH]",
@@ -60,7 +58,7 @@ def profile_command(**typed: Any) -> None:
     s3bench profile --baseline cli-classic@2.34.52 --candidate cli-classic@2.38.5 -k 'upload and cp and 4KB'
     s3bench profile --client cli-classic -k 4KB --format speedscope > profile.speedscope.json
 
-    Exit code 0; 2 for bad input; 4 if the client fails; 5 if nothing can be sampled here.
+    Exit code 0; 2 for bad input; 4 if the client fails, or nothing can be sampled here.
     """
     from s3bench.cli.profile.action import profile
     from s3bench.cli.profile.options import ProfileOptions

@@ -18,7 +18,7 @@ def record_page(record: ProfileRecord) -> str:
         candidate.stacks,
         None if baseline is None else baseline.stacks,
         labels=(baseline.client if baseline else "", candidate.client),
-        lines=tuple(Line(text=clipped(line, 600)) for line in lines),
+        lines=tuple(Line(text=line) for line in lines),
     )
     facts = (("s3bench", record.s3bench), ("started", record.started_at), ("profiler", record.profiler))
     return profile_page(clipped(title), (section,), facts=facts)
