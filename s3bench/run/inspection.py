@@ -53,11 +53,16 @@ class FaultInjection:
 
 
 def inspection_variables(
-    *, modules_file: Path | None = None, injection: FaultInjection | None = None
+    *,
+    modules_file: Path | None = None,
+    allocations_file: Path | None = None,
+    allocations_above_bytes: int | None = None,
+    injection: FaultInjection | None = None,
 ) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
-    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A fault injection that
+    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. So is
+    `allocations_file`, which `profiling.allocations` reads. A fault injection that
     plants nothing is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for
     reading its source (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all
     they differ by.
@@ -65,6 +70,10 @@ def inspection_variables(
     variables = {}
     if modules_file is not None:
         variables["S3BENCH_MODULES_FILE"] = str(modules_file)
+    if allocations_file is not None:
+        variables["S3BENCH_ALLOCATIONS_FILE"] = str(allocations_file)
+    if allocations_above_bytes is not None:
+        variables["S3BENCH_ALLOCATIONS_ABOVE_BYTES"] = str(allocations_above_bytes)
     if injection is not None:
         variables["S3BENCH_FAULT_INJECTION"] = json.dumps(
             {name: size for name, size in asdict(injection).items() if size}

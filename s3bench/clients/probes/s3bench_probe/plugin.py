@@ -39,6 +39,10 @@ def awscli_initialize(event_hooks: Any) -> None:
         from . import inspection  # noqa: PLC0415 (as above)
 
         inspection.install()
+    if os.environ.get("S3BENCH_ALLOCATIONS_FILE"):
+        from . import allocations  # noqa: PLC0415 (as above)
+
+        allocations.install("plug-in")
     if os.environ.get("S3BENCH_FAULT_INJECTION"):
         from . import fault_injection  # noqa: PLC0415 (as above)
 
