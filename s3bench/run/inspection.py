@@ -56,12 +56,14 @@ def inspection_variables(
     *,
     modules_file: Path | None = None,
     call_counts_file: Path | None = None,
+    allocations_file: Path | None = None,
+    allocations_above_bytes: int | None = None,
     injection: FaultInjection | None = None,
 ) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
-    `modules_file` and `call_counts_file` are absolute paths in a directory that exists; `read_modules` reads the
-    first, `profiling.counting` the second. A fault injection that plants nothing is loaded all the same: give
+    All files are absolute paths in a directory that exists; `read_modules` reads the first, `profiling.counting` the
+    second, `profiling.memory` the third. A fault injection that plants nothing is loaded all the same: give
     `FaultInjection()` to the other side of a comparison, and both pay for reading its source (6 million instructions in
     a frozen aws-cli, a quarter of a percent), so that the fault is all they differ by.
     """
@@ -70,6 +72,10 @@ def inspection_variables(
         variables["S3BENCH_MODULES_FILE"] = str(modules_file)
     if call_counts_file is not None:
         variables["S3BENCH_CALL_COUNTS_FILE"] = str(call_counts_file)
+    if allocations_file is not None:
+        variables["S3BENCH_ALLOCATIONS_FILE"] = str(allocations_file)
+    if allocations_above_bytes is not None:
+        variables["S3BENCH_ALLOCATIONS_ABOVE_BYTES"] = str(allocations_above_bytes)
     if injection is not None:
         variables["S3BENCH_FAULT_INJECTION"] = json.dumps(
             {name: size for name, size in asdict(injection).items() if size}

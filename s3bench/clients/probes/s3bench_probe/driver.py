@@ -33,6 +33,10 @@ def main(request_text: str, started_ns: int) -> int:
         from . import call_counts  # noqa: PLC0415 (as above)
 
         call_counts.install("imports")
+    if os.environ.get("S3BENCH_ALLOCATIONS_FILE"):
+        from . import allocations  # noqa: PLC0415 (as above)
+
+        allocations.install("imports")
     backend = _backend(request, milestones)
     try:
         transfers.run(request["command"], backend)

@@ -43,6 +43,10 @@ def awscli_initialize(event_hooks: Any) -> None:
         from . import call_counts  # noqa: PLC0415 (as above)
 
         call_counts.install("plug-in")
+    if os.environ.get("S3BENCH_ALLOCATIONS_FILE"):
+        from . import allocations  # noqa: PLC0415 (as above)
+
+        allocations.install("plug-in")
     if os.environ.get("S3BENCH_FAULT_INJECTION"):
         from . import fault_injection  # noqa: PLC0415 (as above)
 

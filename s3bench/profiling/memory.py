@@ -1,0 +1,84 @@
+"""Runs a client with its memory looked at, apart from everything that is timed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from s3bench.bench.runner import ClientRunner, Conditions, Settings
+from s3bench.errors import MachineError
+from s3bench.profiling.allocations import AllocationProfile, ProbeReport, parse_probe_report
+from s3bench.results.measurement import Failure
+from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_variables
+
+TIMEOUT_FACTOR = 60
+"""A run whose memory is looked at may take this many times the timeout."""
+
+_ATTEMPTS = 4
+_NEAR_PEAK = 0.97
+_FILE = "allocations"
+_SIZE_MAX_BYTES = 256 << 20
+_NO_PROBE = Unavailable(
+    reason="memory is looked at in clients written in Python alone, and in aws-cli only in commands that load its"
+    " plug-ins"
+)
+_UNSTEADY = Unavailable(reason="the client's peak memory differs too much from run to run to be looked at")
+
+
+def profile_memory(
+    runner: ClientRunner, settings: Settings, conditions: Conditions, directory: Path
+) -> AllocationProfile | Failure | Unavailable:
+    """Run it twice: once to learn the peak, and then to look at what holds the memory there.
+
+    The probe writes to `directory`, which exists. A run that stays below the peak of the one before is repeated.
+    `Unavailable` where the client has no probe. Raises `MachineError` where what it wrote is unreadable.
+    """
+    above: int | None = None
+    for _ in range(_ATTEMPTS):
+        report = _run(runner, settings, conditions, directory / _FILE, above)
+        if not isinstance(report, ProbeReport):
+            return report
+        if report.taken_bytes:
+            return report.profile()
+        above = int(report.seen_bytes * _NEAR_PEAK)
+    return _UNSTEADY
+
+
+def _run(
+    runner: ClientRunner, settings: Settings, conditions: Conditions, file: Path, above: int | None
+) -> ProbeReport | Failure | Unavailable:
+    file.unlink(missing_ok=True)
+    variables = inspection_variables(allocations_file=file, allocations_above_bytes=above)
+    outcome = runner.run_once(
+        0,
+        replace(
+            settings,
+            interval_s=None,
+            probes=True,
+            measures_speed=False,
+            keeps_timeline=False,
+            timeout_s=settings.timeout_s * TIMEOUT_FACTOR,
+        ),
+        "allocations",
+        replace(
+            conditions,
+            env={**conditions.env, **STEADY_VARIABLES, **variables},
+            writable=(*conditions.writable, file.parent),
+        ),
+    )
+    return outcome if isinstance(outcome, Failure) else _read(file)
+
+
+def _read(file: Path) -> ProbeReport | Unavailable:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_SIZE_MAX_BYTES + 1)
+    except FileNotFoundError:
+        data = b""
+    if not data:
+        return _NO_PROBE
+    if len(data) > _SIZE_MAX_BYTES:
+        raise MachineError(
+            "what the client's process told of its memory cannot be read",
+            f"the file has more than {_SIZE_MAX_BYTES >> 20} MiB",
+            "look at a benchmark with fewer different allocations",
+        )
+    return parse_probe_report(data)

@@ -1,0 +1,112 @@
+"""Runs whose memory is looked at, on a scripted bench: the peak is learned first, and then looked at."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from s3bench.bench.runner import ClientRunner, Conditions, Settings
+from s3bench.errors import MachineError
+from s3bench.profiling import memory
+from s3bench.profiling.allocations import AllocationProfile
+from s3bench.profiling.memory import TIMEOUT_FACTOR, profile_memory
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.run.inspection import Unavailable
+from s3bench.spec.definition import Definition
+from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+
+SETTINGS = Settings(interval_s=0.01, timeout_s=7)
+
+
+def client_with_peaks(*peaks: int) -> Callable[[Run], Measurement | Failure]:
+    """A client whose probe sees these peaks, run after run."""
+    left = iter(peaks)
+
+    def script(run: Run) -> Measurement:
+        peak, above = next(left), run.conditions.env.get("S3BENCH_ALLOCATIONS_ABOVE_BYTES")
+        taken = peak if above and peak > int(above) else 0
+        report = {
+            "version": 1,
+            "start": "imports",
+            "python": "3.14.0",
+            "peak_bytes": peak,
+            "seen_bytes": peak,
+            "taken_bytes": taken,
+            "frames": [],
+            "held": [[taken, []]] if taken else [],
+            "other_bytes": 0,
+        }
+        Path(run.conditions.env["S3BENCH_ALLOCATIONS_FILE"]).write_text(json.dumps(report))
+        return measured()
+
+    return script
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> ScriptedBench:
+    (tmp_path / "observed").mkdir()
+    return ScriptedBench(root=tmp_path, script=client_with_peaks(1000, 990))
+
+
+@pytest.fixture
+def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
+    definition = Definition(name="one", command=("s3", "ls"))
+    with bench.workspace(definition.environment) as runner_of:
+        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
+
+
+def looked_at(
+    bench: ScriptedBench, runner: ClientRunner, conditions: Conditions | None = None
+) -> AllocationProfile | Failure | Unavailable:
+    return profile_memory(runner, SETTINGS, conditions or Conditions(), bench.root / "observed")
+
+
+def test_the_second_run_is_looked_at_near_the_peak_of_the_first(bench: ScriptedBench, runner: ClientRunner) -> None:
+    found = looked_at(bench, runner)
+    assert isinstance(found, AllocationProfile)
+    assert (found.taken_bytes, len(bench.runs)) == (990, 2)
+
+
+def test_a_run_below_the_peak_of_the_one_before_is_repeated(bench: ScriptedBench, runner: ClientRunner) -> None:
+    bench.script = client_with_peaks(1000, 900, 890)
+    found = looked_at(bench, runner)
+    assert isinstance(found, AllocationProfile)
+    assert (found.taken_bytes, len(bench.runs)) == (890, 3)
+
+
+def test_a_client_whose_peak_never_repeats_is_given_up(bench: ScriptedBench, runner: ClientRunner) -> None:
+    bench.script = client_with_peaks(1000, 900, 800, 700, 600)
+    found = looked_at(bench, runner)
+    assert isinstance(found, Unavailable)
+    assert "differs too much" in found.reason
+    assert len(bench.runs) == 4
+
+
+def test_a_run_under_the_probe_is_not_sampled_and_has_more_time(bench: ScriptedBench, runner: ClientRunner) -> None:
+    looked_at(bench, runner, Conditions(env={"OWN": "1", "PYTHONHASHSEED": "7"}, writable=(bench.root,)))
+    run = bench.runs[-1]
+    assert (run.settings.interval_s, run.settings.timeout_s) == (None, 7 * TIMEOUT_FACTOR)
+    assert (run.conditions.env["OWN"], run.conditions.env["PYTHONHASHSEED"]) == ("1", "0")
+    assert run.conditions.writable == (bench.root, bench.root / "observed")
+
+
+def test_a_failed_run_is_a_failure(bench: ScriptedBench, runner: ClientRunner) -> None:
+    bench.script = lambda _: failed()
+    assert isinstance(looked_at(bench, runner), Failure)
+
+
+def test_a_client_without_the_probe_cannot_be_looked_at(bench: ScriptedBench, runner: ClientRunner) -> None:
+    (bench.root / "observed" / "allocations").write_text("of a run before")
+    bench.script = lambda _: measured()
+    found = looked_at(bench, runner)
+    assert isinstance(found, Unavailable)
+    assert "written in Python" in found.reason
+
+
+def test_a_report_that_is_too_large_is_not_read(
+    bench: ScriptedBench, runner: ClientRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_SIZE_MAX_BYTES", 100)
+    with pytest.raises(MachineError, match="cannot be read"):
+        looked_at(bench, runner)
