@@ -11,12 +11,14 @@ from statistics import median
 from msgspec.structs import replace
 
 from s3bench.clients.client import FoundClient
+from s3bench.profiling.allocations import AllocationProfile, allocation_differences
 from s3bench.profiling.call_counts import CallCounts, count_differences
 from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
 from s3bench.profiling.explanation import Cause, Explanation
 from s3bench.profiling.joining import joined, narrowed, suspected_places
 from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange
 from s3bench.profiling.stack_profile import Sampled
 from s3bench.results.measurement import Failure
@@ -28,6 +30,7 @@ PAIRS_MAX = 40
 """Pairs of runs under the profiler at most: 3 ms of half a second are found with half as many."""
 
 _COUNTED_RUNS = 3
+_MEMORY_RUNS = 3
 _PLAIN_RUNS = 3
 _CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 
@@ -53,9 +56,7 @@ class Explainer:
         self.directory.mkdir(mode=0o700, exist_ok=True)
         self._notes = []
         counted = self._counted(change)
-        found = _Found(change=change.change or 0.0)
-        if change.unit is not Unit.BYTES:
-            found = self._timed(change, counted)
+        found = self._allocated(change) if change.unit is Unit.BYTES else self._timed(change, counted)
         return Explanation(
             benchmark=change.benchmark,
             metric=change.metric,
@@ -82,7 +83,26 @@ class Explainer:
                     return ()
                 runs.append(found)
             sides.append(runs)
+        before, after = (side[0].python_version for side in sides)
+        if before != after:
+            self._notes.append(f"the two run on different versions of Python: {before} and {after}")
         return count_differences(*sides)
+
+    def _allocated(self, change: ObservedChange) -> "_Found":
+        """What carries a change of memory, by what is held at the peak."""
+        whole = change.change or 0.0
+        sides: list[list[AllocationProfile]] = []
+        for side in (change.baseline, change.candidate):
+            profiles: list[AllocationProfile] = []
+            for _ in range(_MEMORY_RUNS):
+                found = profile_memory(side.runner, change.settings, side.conditions, self.directory)
+                if not isinstance(found, AllocationProfile):
+                    self._note("allocations were not looked at", found)
+                    return _Found(change=whole)
+                profiles.append(found)
+            sides.append(profiles)
+        causes = allocation_differences(*sides)
+        return _Found(change=whole, causes=_with_shares(causes, whole), unexplained=_rest(causes, whole))
 
     def _timed(self, change: ObservedChange, counted: Sequence[Cause]) -> "_Found":
         """What carries a change of time, by sampled stacks."""
@@ -103,8 +123,8 @@ class Explainer:
             return _Found(change=whole, causes=causes, sides=sides)
         return _Found(
             change=whole,
-            causes=tuple(replace(cause, share=(cause.change or 0.0) / whole) if whole else cause for cause in causes),
-            unexplained=whole - sum(cause.change or 0.0 for cause in causes),
+            causes=_with_shares(causes, whole),
+            unexplained=_rest(causes, whole),
             sides=sides,
         )
 
@@ -140,6 +160,15 @@ class _Found:
     causes: tuple[Cause, ...] = ()
     unexplained: float | None = None
     sides: tuple[SampledSide, ...] = ()
+
+
+def _with_shares(causes: Sequence[Cause], whole: float) -> tuple[Cause, ...]:
+    return tuple(replace(cause, share=(cause.change or 0.0) / whole) if whole else cause for cause in causes)
+
+
+def _rest(causes: Sequence[Cause], whole: float) -> float:
+    """What causes that have nothing in common leave of the change."""
+    return whole - sum(cause.change or 0.0 for cause in causes)
 
 
 def _plain_change(sides: Sequence[SampledSide]) -> float:
