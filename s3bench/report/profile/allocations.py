@@ -15,9 +15,9 @@ _BEGINS = {
 def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
     """One table of functions and one of modules, without those that would be empty."""
     functions, modules = held_by_function(profile), held_by_module(profile)
+    taken, peak = render_bytes(profile.taken_bytes), render_bytes(profile.peak_bytes)
     notes = (
-        f"Held when {render_bytes(profile.taken_bytes)} were allocated; the peak was"
-        f" {render_bytes(profile.peak_bytes)}.",
+        f"Held when {taken} were allocated; the peak was {peak}.",
         *((_BEGINS[profile.start],) if profile.start in _BEGINS else ()),
         "Libraries in C that call malloc by themselves, such as the CRT, are not seen.",
     )
