@@ -13,7 +13,7 @@ TIMEOUT_FACTOR = 60
 """A run whose memory is looked at may take this many times the timeout."""
 
 _ATTEMPTS = 4
-_NEAR_PEAK = 0.97
+_NEAR_PEAK = 0.98
 _FILE = "allocations"
 _SIZE_MAX_BYTES = 256 << 20
 _NO_PROBE = Unavailable(

@@ -134,6 +134,11 @@ def test_a_change_that_is_spread_over_what_a_function_calls_is_told_of_the_funct
     assert told([{"a:main": MB}], [{"a:main": MB, **after}]) == [("a:load", 800_000.0)]
 
 
+def test_a_called_function_with_a_small_part_of_a_change_is_not_told_instead_of_its_caller() -> None:
+    after = {"a:load b:large": 3 * MB, **{f"a:load b:part{number}": MB for number in range(7)}}
+    assert told([{"a:load": MB}], [{"a:load": MB, **after}]) == [("a:load", 10.0 * MB)]
+
+
 def test_two_changes_below_one_caller_are_told_apart_the_largest_first() -> None:
     after = {"a:main b:g": 2 * MB, "a:main c:h": 3 * MB}
     assert told([{"a:main": MB}], [{"a:main": MB, **after}]) == [("c:h", 3.0 * MB), ("b:g", 2.0 * MB)]

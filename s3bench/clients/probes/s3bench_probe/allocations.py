@@ -21,8 +21,6 @@ from typing import Any
 _DEPTH = 16
 _PLACES_MAX = 20_000
 _STEP = 1.01
-_OWN = __name__.partition(".")[0]
-_OWN_FILES = f"{os.sep}{_OWN}{os.sep}"
 _IMPORT_SYSTEM = ("<frozen importlib", "<frozen zipimport", "pyimod0")
 _installed: list[Any] = []
 
@@ -46,6 +44,9 @@ def install(start: str) -> None:
     watch.start()
 
 
+_OWN_FILE = install.__code__.co_filename
+
+
 class _Watch:
     """Looks at the memory; `functions` are those that ran: their first and last line, by file and first line."""
 
@@ -56,6 +57,7 @@ class _Watch:
         self.functions: dict[tuple[str, int], tuple[int, str, str]] = {}
         self._wanted = above if above is not None else sys.maxsize
         self._busy = False
+        self._own_bytes = 0
 
     def start(self) -> None:
         """Start it, in this thread and in those that are started later."""
@@ -81,7 +83,7 @@ class _Watch:
                 code = frame.f_code
                 if (code.co_filename, code.co_firstlineno) not in functions:
                     self._note(frame)
-            size = traced()[0]
+            size = traced()[0] - self._own_bytes
             if size > highest:
                 self.seen_bytes = highest = size
                 if size > self._wanted and not self._busy:
@@ -107,9 +109,12 @@ class _Watch:
         held: dict[_Lines, int] = {}
         traces: Any = _tracemalloc._get_traces()  # noqa: SLF001 (what `take_snapshot` calls)
         for _domain, size_bytes, lines, *_ in traces:
-            if _OWN_FILES not in lines[0][0]:
+            if lines[0][0] != _OWN_FILE:
                 held[lines] = held.get(lines, 0) + size_bytes
         self.held, self.taken_bytes = held, size
+        del traces
+        # What is kept of the look is not the client's.
+        self._own_bytes = _tracemalloc.get_traced_memory()[0] - size
         self._busy = False
 
 
@@ -148,7 +153,7 @@ def _places(watch: _Watch) -> dict[str, Any]:
     for lines, size_bytes in watch.held.items():
         chain = []
         for name, line in lines:
-            if name.startswith(_IMPORT_SYSTEM) or _OWN_FILES in name:
+            if name.startswith(_IMPORT_SYSTEM) or name == _OWN_FILE:
                 continue
             if (name, line) not in frames:
                 frames[name, line] = len(named)

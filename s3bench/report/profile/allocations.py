@@ -1,0 +1,47 @@
+"""The tables of a client's memory at its peak: by function and by module."""
+
+from s3bench.profiling.allocations import AllocationProfile, held_by_function, held_by_module
+from s3bench.profiling.stack_profile import Frame
+from s3bench.report.label import clipped
+from s3bench.report.table import Table, column
+from s3bench.units import render_bytes
+
+_BEGINS = {
+    "imports": "Seen is what Python allocated since before the client's packages were imported.",
+    "plug-in": "Seen is what Python allocated since aws-cli loaded its plug-ins: what it imported before is missing.",
+}
+
+
+def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
+    """One table of functions and one of modules, without those that would be empty."""
+    functions, modules = held_by_function(profile), held_by_module(profile)
+    taken, peak = render_bytes(profile.taken_bytes), render_bytes(profile.peak_bytes)
+    notes = (
+        f"Held when {taken} were allocated; the peak was {peak}.",
+        *((_BEGINS[profile.start],) if profile.start in _BEGINS else ()),
+        "Libraries in C that call malloc by themselves, such as the CRT, are not seen.",
+    )
+    tables = (
+        Table(
+            caption="Memory at the peak by function",
+            columns=(
+                column("function", functions, lambda row: clipped(row[0].name), is_code=True),
+                column("self", functions, lambda row: render_bytes(row[1]), value=lambda row: row[1]),
+                column("total", functions, lambda row: render_bytes(row[2]), value=lambda row: row[2]),
+                column("line", functions, lambda row: clipped(_place(row[0])), rank=1),
+            ),
+            notes=notes,
+        ),
+        Table(
+            caption="Memory at the peak by module",
+            columns=(
+                column("module", modules, lambda row: clipped(row[0]), is_code=True),
+                column("self", modules, lambda row: render_bytes(row[1]), value=lambda row: row[1]),
+            ),
+        ),
+    )
+    return tuple(table for table in tables if table.rows)
+
+
+def _place(frame: Frame) -> str:
+    return f"{frame.file}:{frame.line}" if frame.file else ""
