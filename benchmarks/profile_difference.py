@@ -22,6 +22,7 @@ from s3bench.profiling.stack_profile import Frame, ProfiledRun, Sampled, Stack, 
 
 TOTAL_S = 0.5
 NODES = 1500
+DEPTH_MAX = 25  # without the frames of the import system
 NEW_MODULES = 4
 
 
@@ -48,8 +49,10 @@ def random_tree(generator: np.random.Generator) -> CallTree:
     tree.add(None, "<module>", 0.0)
     times = generator.pareto(1.3, NODES)
     for number, own in enumerate(times * TOTAL_S / times.sum(), start=1):
-        back = int(min(generator.geometric(0.15), number))
-        tree.add(number - back, "<module>" if generator.random() < 0.4 else "call", float(own))
+        parent = number - int(min(generator.geometric(0.15), number))
+        while len(tree.paths[parent]) > DEPTH_MAX:
+            parent = int(generator.integers(number))
+        tree.add(parent, "<module>" if generator.random() < 0.4 else "call", float(own))
     return tree
 
 
