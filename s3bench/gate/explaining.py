@@ -9,6 +9,7 @@ from typing import Protocol
 
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.errors import S3BenchError
+from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.known_causes import changed_phases, counted_causes
@@ -37,15 +38,19 @@ class ExplainedCell(Protocol):
         """Its runner of one side, and the conditions there."""
 
 
+Conclude = Callable[[tuple[ClientCellEvidence, ...], bool], Conclusion]
+"""Concludes a gate from its evidence and whether its time is over, waivers included."""
+
 Explain = Callable[[ObservedChange], Explanation]
 """Explains one change; raises `S3BenchError` where it cannot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explaining:
-    """How explanations are made; nothing is begun after `deadline_s`."""
+    """How explanations are made, where `conclude` says FAIL; nothing is begun after `deadline_s`."""
 
     explain: Explain
+    conclude: Conclude
     deadline_s: float | None = None
 
 
@@ -78,6 +83,8 @@ def explain_failures(
             explanation = explaining.explain(change)
         except S3BenchError as error:
             warnings.append(f"{row.subject} was not explained: {error.what}{f': {error.why}' if error.why else ''}")
+        except Exception as error:  # noqa: BLE001 (whatever a profiler wrote, the verdict stands)
+            warnings.append(f"{row.subject} was not explained: {type(error).__name__}: {error}")
         else:
             yield left - 1, explanation
 
@@ -87,7 +94,9 @@ def failed_rows(rows: Sequence[GateRow]) -> list[GateRow]:
 
     A count that FAILs is explained by itself where neither does.
     """
-    failed = [row for row in rows if row.decides and row.verdict is Verdict.FAIL and row.benchmark]
+    failed = [
+        row for row in rows if row.decides and row.verdict is Verdict.FAIL and row.benchmark and not row.waived_by
+    ]
     chosen: dict[tuple[str, str], GateRow] = {}
     for row in failed:
         if row.kind is RowKind.SIZE and row.change is not None and row.metric in METRICS_BY_NAME:

@@ -36,6 +36,7 @@ from s3bench.gate.live_cell import LiveCell, controls, live_cell
 from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
+from s3bench.gate.row import Verdict
 from s3bench.gate.schedule import Identity, by_decisiveness, fitting
 from s3bench.gate.size import cells_to_size
 from s3bench.profiling.explanation import Explanation
@@ -349,7 +350,8 @@ class _LiveGate:
             return
         end = self._status(self._end())
         found: list[Explanation] = []
-        rows = self._decisions(is_over=is_over).rows
+        conclusion = self._explaining.conclude(end.cells, is_over)
+        rows = conclusion.rows if conclusion.verdict is Verdict.FAIL else ()
         for left, explanation in explain_failures(self._cells, rows, self._explaining, warnings, now=self._now):
             found += () if explanation is None else (explanation,)
             yield replace(end, explaining=left, explanations=tuple(found), warnings=tuple(warnings))

@@ -16,8 +16,6 @@ MODULE_CODE = "<module>"
 IMPORT_SYSTEM = Frame(module="importlib", function="<import>")
 """Stands for the import system where it is not known which module it works for."""
 
-_MACHINERY = frozenset({"importlib", "zipimport"})
-_MACHINERY_PREFIXES = ("importlib._bootstrap", "pyimod0", "PyInstaller.loader.pyimod0")
 _OWN = "s3bench_probe"
 _SURE = 0.8  # a line imports a module if so much of what it imports is that module
 
@@ -36,10 +34,6 @@ def call_paths(profile: StackProfile) -> tuple[CallPath, ...]:
     return tuple(_path(stack, imported) for stack in stacks)
 
 
-def _is_machinery(frame: Frame) -> bool:
-    return frame.module in _MACHINERY or frame.module.startswith(_MACHINERY_PREFIXES)
-
-
 def _imported(stacks: Iterable[tuple[Sequence[Frame], int]]) -> dict[Frame, Frame]:
     """The code of the module that each line imports, where that is known."""
     seen: defaultdict[Frame, Counter[str]] = defaultdict(Counter)
@@ -48,7 +42,7 @@ def _imported(stacks: Iterable[tuple[Sequence[Frame], int]]) -> dict[Frame, Fram
         importer: Frame | None = None
         within = False
         for frame in stack:
-            if _is_machinery(frame):
+            if frame.is_import_system:
                 within = True
                 continue
             if within and importer is not None and frame.function == MODULE_CODE:
@@ -67,7 +61,7 @@ def _path(stack: Sequence[Frame], imported: Mapping[Frame, Frame]) -> CallPath:
     path: list[Frame] = []
     within = False
     for frame in stack:
-        if _is_machinery(frame):
+        if frame.is_import_system:
             within = True
             continue
         if within and path and frame.function != MODULE_CODE:

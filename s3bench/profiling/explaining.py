@@ -3,6 +3,7 @@
 What a side cannot show is a note of the explanation.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,12 @@ from s3bench.run.py_spy import PySpy
 PAIRS_MAX = 40
 """Pairs of runs under the profiler at most: 3 ms of half a second are found with half as many."""
 
+COMPARING_HZ = 500
+"""Samples per second to compare two sides: what differs by 3 ms is found with twenty runs, with 200 it is not
+(`benchmarks/profile_difference.py`). The profiler slows both sides alike."""
+
 _COUNTED_RUNS = 3
-_MEMORY_RUNS = 3
+_MEMORY_RUNS = 2
 _PLAIN_RUNS = 3
 _CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 
@@ -111,7 +116,7 @@ class Explainer:
         if isinstance(profiler, Unavailable):
             self._note("stacks were not sampled", profiler)
             return nothing
-        sides = self._rounds(change, profiler)
+        sides = self._rounds(change, dataclasses.replace(profiler, rate_hz=COMPARING_HZ))
         if isinstance(sides, Failure):
             self._note("stacks were not sampled", sides)
             return nothing

@@ -8,6 +8,10 @@ MAIN_THREAD = "MainThread"
 """The name of a process's first thread; that of another process is behind its command's name: `aws 2/MainThread`."""
 
 
+_IMPORT_SYSTEM = frozenset({"importlib", "zipimport"})
+_IMPORT_SYSTEM_PREFIXES = ("importlib._bootstrap", "pyimod0", "PyInstaller.loader.pyimod0")
+
+
 class Sampled(StrEnum):
     """What is sampled."""
 
@@ -35,6 +39,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def name(self) -> str:
         """Module and function, by which frames of different versions are the same: `botocore.session:Session.get`."""
         return f"{self.module}:{self.function}"
+
+    @property
+    def is_import_system(self) -> bool:
+        """Whether it finds or loads modules for an import statement: Python's own, or a frozen program's."""
+        return self.module in _IMPORT_SYSTEM or self.module.startswith(_IMPORT_SYSTEM_PREFIXES)
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

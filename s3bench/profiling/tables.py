@@ -11,8 +11,6 @@ _TAIL = 0.025
 _RUNS_MIN = 2
 _MODULE = "<module>"
 _NO_FRAME = Frame(module="", function="")
-_MACHINERY = frozenset({"importlib", "zipimport", "pyimod01_archive", "pyimod02_importers", "pyimod03_ctypes"})
-"""Modules that work for an import statement of others; those below `importlib` too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +80,6 @@ def import_times(profile: StackProfile) -> tuple[ImportTime, ...]:
         root.add([profile.frames[index] for index in stack.frames], count)
     per_sample_s = profile.interval_s / max(len(profile.runs), 1)
     return root.times(per_sample_s)
-
-
-def is_import_machinery(frame: Frame) -> bool:
-    """Whether it is a frame of the import system: of Python or of a frozen program."""
-    return frame.module in _MACHINERY or frame.module.startswith("importlib._bootstrap")
 
 
 def seconds_per_run(profile: StackProfile) -> float:
@@ -159,14 +152,14 @@ class _ImportNode:
         node, statement, before = self, None, None
         node.total += count
         for frame in frames:
-            is_machinery = is_import_machinery(frame)
-            if is_machinery and not (before and is_import_machinery(before)):
+            is_machinery = frame.is_import_system
+            if is_machinery and not (before and before.is_import_system):
                 statement = before
-            if frame.function == _MODULE and not is_machinery and before and is_import_machinery(before):
+            if frame.function == _MODULE and not is_machinery and before and before.is_import_system:
                 node = node.children.setdefault(frame.module, _ImportNode(importer=statement))
                 node.total += count
             before = frame
-        if before and is_import_machinery(before):
+        if before and before.is_import_system:
             node.machinery += count
         else:
             node.own += count

@@ -25,8 +25,9 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
-from s3bench.gate.evidence import Side
-from s3bench.gate.explaining import Explaining
+from s3bench.gate.conclusion import Conclusion
+from s3bench.gate.evidence import ClientCellEvidence, Side
+from s3bench.gate.explaining import Conclude, Explaining
 from s3bench.gate.inspection import find_inspector
 from s3bench.gate.instruction_counting import InstructionCounting, reserved_s
 from s3bench.gate.instruction_rows import gates_time
@@ -171,7 +172,9 @@ def _measured(
         explaining = None
         if not options.no_explain:
             explainer = Explainer(directory=bench.root / "explanations", now=monotonic)
-            explaining = Explaining(explain=explainer.explain, deadline_s=deadline_s)
+            explaining = Explaining(
+                explain=explainer.explain, conclude=_concluding(record, out_of_time), deadline_s=deadline_s
+            )
         statuses = run_gate(
             bench, definitions, staged, rules, inspector, now=monotonic, counting=counting, explaining=explaining
         )
@@ -185,6 +188,16 @@ def _measured(
             if status is None or not status.explaining:
                 raise
             yield replace(grown, warnings=(*grown.warnings, _EXPLAINING_INTERRUPTED))
+
+
+def _concluding(record: GateRecord, out_of_time: str) -> Conclude:
+    def conclude(cells: tuple[ClientCellEvidence, ...], is_over: bool) -> Conclusion:  # noqa: FBT001 (a callable's type has no names)
+        stopped = out_of_time if is_over else ""
+        concluded = replace(record, cells=cells, stopped=stopped, is_out_of_time=is_over).concluded().conclusion
+        assert concluded is not None
+        return concluded
+
+    return conclude
 
 
 def may_count_instructions(policy: Policy, clients: dict[Side, FoundClient], *, is_switched_off: bool) -> bool:

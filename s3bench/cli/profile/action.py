@@ -184,9 +184,7 @@ def _write(options: ProfileOptions, record: ProfileRecord) -> None:
     if options.output is not None:
         write_whole(encode_profile(record), options.output, is_measured=True)
     if options.html is not None:
-        from s3bench.report.page.profile.record_page import record_page  # noqa: PLC0415 (templates take time to load)
-
-        write_whole(record_page(record).encode(), options.html)
+        write_whole(_page(record).encode(), options.html)
         click.echo(f"s3bench: wrote {options.html}", err=True)
     match options.form:
         case "json":
@@ -197,3 +195,12 @@ def _write(options: ProfileOptions, record: ProfileRecord) -> None:
             print_whole(speedscope([(each.client, each.stacks) for each in record.profiles]), is_measured=True)
         case _:
             print_styled(render_profile(record, width=stdout_width(), color=stdout_paints()))
+
+
+def _page(record: ProfileRecord) -> str:
+    from s3bench.report.page.page import render_page  # noqa: PLC0415 (templates take time to load)
+    from s3bench.report.page.profile.section import record_section  # noqa: PLC0415 (as above)
+
+    section = record_section(record)
+    facts = (("s3bench", record.s3bench), ("started", record.started_at), ("profiler", record.profiler))
+    return render_page(section.title, (section,), facts=facts)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from s3bench.cli.history.trend import trend_page
 from s3bench.cli.report.inputs import Inputs
 from s3bench.cli.report.page import page_html, sections_of
-from s3bench.report.page.profile.section import profile_page, profile_section
+from s3bench.report.page.profile.section import profile_section
 from s3bench.report.page.section import Section
 from s3bench.report.page.trend.section import trend_section
 from s3bench.report.page.trend.series import TrendSeries
@@ -158,7 +158,7 @@ def _bisect() -> RenderedPage:
 def _profile() -> RenderedPage:
     candidate, baseline = aws_cli_profile(seed=2, docs=1.0), aws_cli_profile(seed=1, docs=0.0)
     section = profile_section("s3.ls on cli-classic", candidate, baseline, labels=("2.34.8", "2.34.13"))
-    html = profile_page("Profile of cli-classic 2.34.13 against 2.34.8", [section])
+    html = render_page("Profile of cli-classic 2.34.13 against 2.34.8", [section])
     return RenderedPage(sections=(section,), html=html)
 
 

@@ -22,8 +22,6 @@ IMPORT_SYSTEM = ("importlib", "import system")
 """The one frame of Python's import system and of its loader in frozen programs, whose frames say nothing by name."""
 
 _IMPORT = "<module>"
-_IMPORT_SYSTEM_MODULES = ("importlib._bootstrap", "importlib._bootstrap_external", "pyimod02_importers")
-_IMPORT_SYSTEM_FILES = "<frozen importlib."
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +249,7 @@ def _self_samples(
 
 def _name(frame: Frame) -> tuple[str, str]:
     """Module and function by which frames are merged."""
-    is_machinery = frame.module in _IMPORT_SYSTEM_MODULES or frame.file.startswith(_IMPORT_SYSTEM_FILES)
-    return IMPORT_SYSTEM if is_machinery else (frame.module, frame.function)
+    return IMPORT_SYSTEM if frame.is_import_system else (frame.module, frame.function)
 
 
 def _without_repeated(calls: Iterable[tuple[str, str]], name: tuple[str, str]) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,11 @@
-"""A profile as a section of the page, and a page of profiles: what takes the time, the flame graph, the functions."""
+"""A profile as a section of the page: what takes the time, the flame graph, the functions."""
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.profiling.record import ProfileRecord
 from s3bench.profiling.stack_profile import Sampled, StackProfile
+from s3bench.report.explanation import explanation_lines
 from s3bench.report.label import clipped
-from s3bench.report.page.page import render_page
 from s3bench.report.page.profile.call_tree import CallNode, CallTree, FunctionTimes, call_tree, function_times
 from s3bench.report.page.profile.graph import TABLE_ROWS, flame_graph_of
 from s3bench.report.page.profile.tables import difference_text, function_table
@@ -21,11 +22,6 @@ _REST_MIN = 0.05
 """If a frame's difference exceeds the whole one by this share, the headline says so."""
 
 _TIMES = {Sampled.WALL_TIME: "time", Sampled.CPU_TIME: "CPU time"}
-
-
-def profile_page(title: str, sections: Sequence[Section], *, facts: Sequence[tuple[str, str]] = ()) -> str:
-    """The page of these sections."""
-    return render_page(title, sections, facts=facts)
 
 
 def profile_section(
@@ -142,4 +138,18 @@ def _self_table(tree: CallTree, times: Sequence[FunctionTimes], labels: tuple[st
         else "Functions by the difference of their own time per run",
         whole_s=tree.total_s(tree.root)[0],
         labels=labels,
+    )
+
+
+def record_section(record: ProfileRecord) -> Section:
+    """The section of a record: what differs if there are two clients, the flame graph, the largest functions."""
+    candidate = record.profiles[-1]
+    baseline = record.profiles[0] if len(record.profiles) > 1 else None
+    lines = () if record.explanation is None else explanation_lines(record.explanation)
+    return profile_section(
+        f"Profile of {candidate.client}: {record.benchmark}",
+        candidate.stacks,
+        None if baseline is None else baseline.stacks,
+        labels=(baseline.client if baseline else "", candidate.client),
+        lines=tuple(Line(text=line) for line in lines),
     )

@@ -1,6 +1,7 @@
 """The section of a profile: its headline names what carries the time or the difference."""
 
-from s3bench.report.page.profile.section import profile_page, profile_section
+from s3bench.report.page.page import render_page
+from s3bench.report.page.profile.section import profile_section
 from s3bench.report.page.section import Section
 from s3bench.report.table import Tone
 from tests.report.page.profile.stack_profiles import profile
@@ -73,6 +74,6 @@ def test_without_samples_it_says_so_and_has_no_graph() -> None:
 
 
 def test_the_page_has_the_graph_before_the_table_of_functions() -> None:
-    page = profile_page("Profile of cli-crt", [profile_section("s3.ls", profile({"a:main;a:f": 3}))])
+    page = render_page("Profile of cli-crt", [profile_section("s3.ls", profile({"a:main;a:f": 3}))])
     assert page.index('class="flame"') < page.index("Functions by their own time per run")
     assert page.index("This graph is drawn by a script") < page.index("Functions by total time per run")
