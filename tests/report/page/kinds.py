@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from s3bench.cli.history.trend import trend_page
 from s3bench.cli.report.inputs import Inputs
 from s3bench.cli.report.page import page_html, sections_of
+from s3bench.report.page.page import render_page
 from s3bench.report.page.profile.section import profile_section
 from s3bench.report.page.section import Section
 from s3bench.report.page.trend.section import trend_section
