@@ -1,0 +1,114 @@
+"""The search for causes: what it runs for which metric, and what it says where something cannot be looked at."""
+
+from pathlib import Path
+
+import pytest
+
+from s3bench.bench.runner import Settings
+from s3bench.profiling.explaining import COMPARING_HZ, Explainer
+from s3bench.profiling.explanation import CauseKind, Explanation
+from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.results.metrics import Unit
+from s3bench.run.inspection import Unavailable
+from s3bench.run.py_spy import PySpy
+from s3bench.spec.definition import Definition
+from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+from tests.profiling.test_live import output_of
+
+LIST = Definition(name="list", command=("s3", "ls"))
+SPY = PySpy(executable="py-spy")
+SLOWER = 20
+
+
+def answer(run: Run) -> Measurement | Failure:
+    """The candidate spends twenty samples more in a function; no probe counts calls."""
+    is_candidate = run.client.version == "candidate"
+    output = output_of(run)
+    if output is None:
+        return measured(1.04 if is_candidate else 1.0)
+    more = SLOWER if is_candidate else 0
+    varying = len(run.hash_seed) + int(run.hash_seed) % 3
+    output.write_text(
+        f"thread (7): MainThread;main (a.py:1);f (a.py:5) {10 + varying + more}\n"
+        f"thread (7): MainThread;main (a.py:1) {100 + varying}\n"
+    )
+    return measured(1.5)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> ScriptedBench:
+    return ScriptedBench(root=tmp_path, script=answer)
+
+
+def explained(
+    bench: ScriptedBench,
+    *,
+    change: float | None = 0.04,
+    unit: Unit = Unit.SECONDS,
+    metric: str = "total_time",
+    spy: PySpy | Unavailable = SPY,
+    until_s: float = 1000.0,
+) -> Explanation:
+    with bench.workspace(LIST.environment) as runner_of:
+        baseline, candidate = (
+            ProfiledSide(runner=runner_of(LIST, client(bench.root, version))) for version in ("baseline", "candidate")
+        )
+        explainer = Explainer(directory=bench.root / "explaining", now=bench.now, find=lambda _: spy, pairs_max=8)
+        return explainer.explain(
+            ObservedChange(
+                benchmark="list",
+                metric=metric,
+                unit=unit,
+                change=change,
+                baseline=baseline,
+                candidate=candidate,
+                settings=Settings(),
+                until_s=until_s,
+            )
+        )
+
+
+def test_the_function_that_carries_a_change_of_time_is_told_with_its_share(bench: ScriptedBench) -> None:
+    found = explained(bench)
+    (cause,) = found.causes
+    assert (cause.kind, cause.place, cause.caller) == (CauseKind.CALL, "a:f", "a:main")
+    assert cause.change == pytest.approx(SLOWER / COMPARING_HZ)
+    assert cause.share == pytest.approx(1.0)
+    assert found.unexplained == pytest.approx(0.0)
+    assert found.runs == 8
+    assert found.slowdown == pytest.approx(1.5 / 1.04)
+    assert found.candidate is not None
+    assert found.without_profiles().candidate is None
+
+
+def test_what_could_not_be_counted_is_a_note(bench: ScriptedBench) -> None:
+    assert any(note.startswith("calls were not counted") for note in explained(bench).notes)
+
+
+def test_without_a_profiler_that_is_a_note_and_nothing_is_told(bench: ScriptedBench) -> None:
+    found = explained(bench, spy=Unavailable(reason="py-spy is not installed", fix="install it"))
+    assert found.causes == ()
+    assert "stacks were not sampled: py-spy is not installed; install it" in found.notes
+    assert not any(output_of(run) for run in bench.runs)
+
+
+def test_a_client_that_fails_under_the_profiler_is_a_note(bench: ScriptedBench) -> None:
+    bench.script = lambda run: failed("exited 9") if output_of(run) else answer(run)
+    found = explained(bench)
+    assert "stacks were not sampled: exited 9" in found.notes
+    assert found.change == 0.04
+
+
+def test_a_change_that_is_not_known_is_that_of_runs_without_the_profiler(bench: ScriptedBench) -> None:
+    assert explained(bench, change=None).change == pytest.approx(0.04)
+
+
+def test_it_ends_when_the_time_is_over(bench: ScriptedBench) -> None:
+    assert explained(bench, until_s=0.0).runs == 1
+
+
+def test_memory_is_not_explained_by_stacks(bench: ScriptedBench) -> None:
+    found = explained(bench, unit=Unit.BYTES, metric="peak_memory", change=8e6)
+    assert not any(output_of(run) for run in bench.runs)
+    assert any(note.startswith("allocations were not looked at") for note in found.notes)
