@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from s3bench.report.page.profile.section import profile_page, profile_section
+from s3bench.report.page.page import render_page
+from s3bench.report.page.profile.section import profile_section
 from tests.report.page.profile.stack_profiles import large_profile
 
 SIZE_BYTES_MAX = 400_000
@@ -79,7 +80,7 @@ def main() -> int:
             baseline, candidate = large_profile(stacks), large_profile(stacks, seed=2, slower=1.5)
             for other in (None, baseline):
                 started_s = time.perf_counter()
-                html = profile_page("A profile", [profile_section("s3.ls", candidate, other)])
+                html = render_page("A profile", [profile_section("s3.ls", candidate, other)])
                 made_s = time.perf_counter() - started_s
                 file = Path(directory) / "page.html"
                 size_bytes = file.write_text(html, encoding="utf-8")

@@ -57,6 +57,7 @@ ACTS = {
     "run": ("cli.run.action", "ready_cells"),
     "run --cluster": ("cli.run.cluster", "run_on_cluster"),
     "gate": ("cli.gate.action", "find_or_install"),
+    "profile": ("cli.profile.action", "find_or_install"),
     "gate --self-test": ("cli.gate.self_test", "ticker_for"),
     "bisect": ("cli.bisect.action", "releases_between"),
     "bisect --dependency": ("cli.bisect.action", "base_of"),

@@ -27,7 +27,8 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("extra", "package"), [("charts", "altair"), ("cluster", "ray[client]"), ("postgresql", "psycopg[binary]")]
+    ("extra", "package"),
+    [("charts", "altair"), ("cluster", "ray[client]"), ("profile", "py-spy"), ("postgresql", "psycopg[binary]")],
 )
 def test_the_command_installs_what_the_extra_declares_for_this_interpreter(extra: str, package: str) -> None:
     program, *arguments = shlex.split(install_command(extra))

@@ -43,7 +43,7 @@ FIRST_EXAMPLES = {
     "serve": (0, "http://127.0.0.1:"),
     "validate": (0, "using the shipped one"),
 }
-LONG_EXAMPLES = {"bisect", "clients install", "load", "run", "tune"}
+LONG_EXAMPLES = {"bisect", "clients install", "load", "profile", "run", "tune"}
 """Commands whose first example takes more than seconds, or fetches packages."""
 
 

@@ -37,7 +37,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return run
 
 
-OPENERS = ("run.action", "gate.action", "gate.self_test", "tune.action", "bisect.action")
+OPENERS = ("run.action", "gate.action", "gate.self_test", "tune.action", "bisect.action", "profile.action")
 
 
 @pytest.fixture

@@ -13,6 +13,11 @@ from s3bench.clients.client import FoundClient
 from s3bench.gate.evidence import Side
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, parse_record
+from s3bench.gate.row import Verdict
+from s3bench.profiling.explaining import Explainer
+from s3bench.profiling.explanation import Explanation
+from s3bench.profiling.observed_change import ObservedChange
+from tests.bench.scripted_bench import ScriptedBench, client, measured
 from tests.cli.conftest import Here
 from tests.gate.evidence_maker import paired
 
@@ -57,3 +62,48 @@ def test_an_interruption_while_the_verdict_is_computed_loses_no_pair(
     kept = parse_record(file.read_bytes(), source="gate.json")
     assert kept.stopped == "interrupted"
     assert len(kept.cells[0].pairs) == 12
+
+
+SIDES = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@2", "--metric", "total_time")
+FOUR_KB = "upload and cp and 4KB and not 100 and not 5,000"
+
+
+@pytest.fixture
+def slower(bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBench:
+    """Two versions of a client, of which the second takes a tenth longer."""
+    clients = {side: client(tmp_path, version, "cli-classic") for side, version in zip(Side, "12", strict=True)}
+    monkeypatch.setattr(action, "_clients", lambda *_: clients)
+    bench.script = lambda run: measured((1.1 if run.client.version == "2" else 1.0) + 1e-4 * (len(bench.runs) * 7 % 11))
+    return bench
+
+
+def test_an_interrupted_search_for_causes_leaves_the_verdict_as_it_is(
+    here: Here, slower: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Explainer, "explain", interrupted)
+    file = tmp_path / "gate.json"
+    finished = here("gate", *SIDES, "-k", FOUR_KB, "--no-exact", "-o", str(file))
+    assert slower.runs
+    assert finished.returncode == 1, finished.stderr
+    kept = parse_record(file.read_bytes(), source="gate.json")
+    assert kept.stopped == ""
+    assert kept.conclusion is not None
+    assert kept.conclusion.verdict is Verdict.FAIL
+    assert "the search for causes was interrupted; the verdict is not affected" in kept.warnings
+
+
+@pytest.mark.parametrize("option", [(), ("--no-explain",)])
+def test_what_fails_is_explained_unless_switched_off(
+    here: Here, slower: ScriptedBench, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]
+) -> None:
+    def explain(_: object, change: ObservedChange) -> Explanation:
+        return Explanation(benchmark=change.benchmark, metric=change.metric, change=0.04, notes=("seen",))
+
+    monkeypatch.setattr(Explainer, "explain", explain)
+    finished = here("gate", *SIDES, "-k", FOUR_KB, "--no-exact", *option)
+    assert slower.runs
+    assert finished.returncode == 1, finished.stderr
+    assert ("Why total_time of s3.cp.upload FileSize=4KB changed by +40.0 ms" in finished.stdout) is not bool(option)

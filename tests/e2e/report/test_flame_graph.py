@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from s3bench.report.label import clipped
-from s3bench.report.page.profile.section import profile_page, profile_section
+from s3bench.report.page.page import render_page
+from s3bench.report.page.profile.section import profile_section
 from tests.e2e.report.browsing import Open, serious_faults
 from tests.report.page.charts import HOSTILE
 from tests.report.page.profile.stack_profiles import profile
@@ -24,7 +25,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         profile_section("Hostile", profile(stacks)),
     )
     path = tmp_path_factory.mktemp("flame") / "page.html"
-    path.write_text(profile_page("A profile", sections), encoding="utf-8")
+    path.write_text(render_page("A profile", sections), encoding="utf-8")
     return path
 
 

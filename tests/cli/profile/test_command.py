@@ -1,0 +1,113 @@
+"""What `s3bench profile` refuses before it runs anything, and what it prints of scripted runs."""
+
+from pathlib import Path
+
+import pytest
+
+from s3bench.cli.profile import action
+from s3bench.clients.client import FoundClient
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.run.inspection import Unavailable
+from s3bench.run.py_spy import PySpy
+from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured
+from tests.cli.conftest import Here
+from tests.profiling.test_live import output_of
+
+ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "no client was named"),
+        (("--client", "s5cmd", "--baseline", "s5cmd", "--candidate", "s5cmd"), "--client cannot be combined with"),
+        (("--baseline", "s5cmd"), "--baseline and --candidate need each other"),
+        (("--client", "cli-clasic"), "did you mean `cli-classic`?"),
+        (("--client", "cli-classic", "-k", "upload and cp"), "a profile is of one benchmark"),
+        (("--client", "cli-classic", "-k", "no such thing"), ""),
+        (("--client", "cli-classic", "--max-time", "soon"), "--max-time"),
+        (
+            ("--baseline", "cli-classic", "--candidate", "cli-classic", "--format", "collapsed"),
+            "folded stacks are of one",
+        ),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(
+    here: Here, bench: ScriptedBench, arguments: tuple[str, ...], expected: str
+) -> None:
+    finished = here("profile", *arguments)
+    assert finished.returncode == 2
+    assert expected in finished.stderr
+    assert not bench.runs
+
+
+def test_a_file_that_exists_is_kept(here: Here, bench: ScriptedBench, tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    file.write_text("mine")
+    finished = here("profile", "--client", "cli-classic", *ONE, "-o", str(file))
+    assert finished.returncode == 2
+    assert file.read_text() == "mine"
+    assert not bench.runs
+
+
+def answer(run: Run) -> Measurement | Failure:
+    output = output_of(run)
+    if output is None:
+        return measured(1.0)
+    output.write_text("thread (7): MainThread;main (a.py:1);f (a.py:5) 10\nthread (7): MainThread;main (a.py:1) 30\n")
+    return measured(1.2)
+
+
+@pytest.fixture
+def profiled(bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBench:
+    """Scripted runs of a client that needs not be here."""
+    found = FoundClient(kind="cli-classic", version="1", executable=tmp_path / "aws")
+    found.executable.write_text("")
+    monkeypatch.setattr(action, "find_or_install", lambda *_: found)
+    monkeypatch.setattr(action, "find_profiler", lambda _: PySpy(executable="py-spy"))
+    bench.script = answer
+    return bench
+
+
+def test_the_functions_are_shown_with_their_shares_and_the_slowdown(here: Here, profiled: ScriptedBench) -> None:
+    finished = here("profile", "--client", "cli-classic@1", *ONE)
+    assert finished.returncode == 0, finished.stderr
+    assert "a run takes 1.20 s under the profiler, 1.00 s without" in finished.stdout
+    assert [line.split()[:4] for line in finished.stdout.splitlines() if line.startswith("a:")] == [
+        ["a:main", "150", "ms", "75.0%"],
+        ["a:f", "50.0", "ms", "25.0%"],
+    ]
+    assert len([run for run in profiled.runs if output_of(run)]) == 5, "as few as make the shares known"
+
+
+def test_folded_stacks_go_to_stdout_and_nothing_else(here: Here, profiled: ScriptedBench) -> None:
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "--runs", "2", "--format", "collapsed")
+    assert finished.stdout == "a:main 60\na:main;a:f 20\n"
+    assert profiled.runs
+
+
+def test_the_page_and_the_record_are_written(here: Here, profiled: ScriptedBench, tmp_path: Path) -> None:
+    page, record = tmp_path / "profile.html", tmp_path / "profile.json"
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "--runs", "1", "--html", str(page), "-o", str(record))
+    assert finished.returncode == 0, finished.stderr
+    assert "Profile of cli-classic@1" in page.read_text()
+    assert '"profile_version": 1' in record.read_text()
+    assert profiled.workspaces_open == 0
+
+
+def test_a_client_that_fails_ends_it_with_its_reason(here: Here, profiled: ScriptedBench) -> None:
+    profiled.script = lambda _: failed("exited 9", why="no such bucket")
+    finished = here("profile", "--client", "cli-classic@1", *ONE)
+    assert finished.returncode == 4
+    assert "exited 9" in finished.stderr
+    assert "no such bucket" in finished.stderr
+
+
+def test_where_nothing_can_be_sampled_the_remedy_is_told_and_nothing_runs(
+    here: Here, profiled: ScriptedBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(action, "find_profiler", lambda _: Unavailable(reason="no py-spy", fix="install it"))
+    finished = here("profile", "--client", "cli-classic@1", *ONE)
+    assert finished.returncode == 4
+    assert "no py-spy\n  install it" in finished.stderr
+    assert not profiled.runs
