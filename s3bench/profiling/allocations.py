@@ -1,6 +1,7 @@
 """Which functions hold a client's memory at its peak, and on which of two sides they hold more.
 
-What was allocated and dropped before the peak is not in it, and takes no part in the peak either.
+The peak is that of the process's resident memory. What was dropped before it is not told, although the interpreter may
+not have given all of that back to the kernel.
 """
 
 from collections import Counter
@@ -16,6 +17,7 @@ from s3bench.profiling.stack_profile import Frame
 CHANGE_MIN_BYTES = 64 << 10
 """Less is not told."""
 
+_VERSION = 2
 _CAUSES_MAX = 20
 # Called functions are told instead of their caller when each has a fifth of its change, and all together most of it.
 _PART = 0.2
@@ -42,8 +44,8 @@ class AllocationProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """The memory of one run at its peak, as its interpreter allocated it; `held` has the largest place first.
 
     `start` tells from where on allocations were seen: `imports`, before the client's packages are imported, or
-    `plug-in`, when aws-cli has started and loads its plug-ins. `peak_bytes` is the highest size of all; `held` was
-    looked at when the size was `taken_bytes`, and leaves out `other_bytes` in many small places.
+    `plug-in`, when aws-cli has started and loads its plug-ins. `peak_bytes` is the process's highest resident memory.
+    Python held `taken_bytes` then, of which `held` leaves out `other_bytes` in many small places.
     """
 
     start: str
@@ -55,26 +57,28 @@ class AllocationProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the probe `allocations` writes; `seen_bytes` is the highest size at which it could have looked.
+    """What the probe `allocations` writes.
 
-    A frame is module, function, file and line; what is held is bytes and indices of frames.
+    A first run learns `peak_bytes` and the `moments` of the peak, one or two: a function's file, first line and name,
+    and how many calls and returns of it there were. A second run looks at the memory there: what is held is bytes and
+    indices of frames, and a frame is module, function, file and line. `taken_bytes` is 0 if no moment came.
     """
 
     version: int
     start: str
     python: str
-    peak_bytes: int
-    seen_bytes: int
-    taken_bytes: int
-    frames: tuple[tuple[str, str, str, int], ...]
-    held: tuple[tuple[int, tuple[int, ...]], ...]
-    other_bytes: int
+    peak_bytes: int = 0
+    moments: tuple[tuple[tuple[str, int, str], int], ...] = ()
+    taken_bytes: int = 0
+    frames: tuple[tuple[str, str, str, int], ...] = ()
+    held: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    other_bytes: int = 0
 
-    def profile(self) -> AllocationProfile:
+    def profile(self, *, peak_bytes: int) -> AllocationProfile:
         """The same as a profile: files below the directory that their modules were imported from."""
         return AllocationProfile(
             start=self.start,
-            peak_bytes=self.peak_bytes,
+            peak_bytes=peak_bytes,
             taken_bytes=self.taken_bytes,
             frames=tuple(_frame(*each) for each in self.frames),
             held=tuple(HeldMemory(frames=frames, size_bytes=size) for size, frames in self.held),
@@ -88,11 +92,11 @@ def parse_probe_report(data: bytes) -> ProbeReport:
         report = msgspec.json.decode(data, type=ProbeReport)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(str(error)) from error
-    if report.version != 1:
-        raise _unreadable(f"its version is {report.version}, not 1")
+    if report.version != _VERSION:
+        raise _unreadable(f"its version is {report.version}, not {_VERSION}")
     if len(report.frames) > _FRAMES_MAX or len(report.held) > _HELD_MAX:
         raise _unreadable("it has too many places")
-    sizes = (report.peak_bytes, report.seen_bytes, report.taken_bytes, report.other_bytes)
+    sizes = (report.peak_bytes, report.taken_bytes, report.other_bytes)
     if any(size < 0 for size in (*sizes, *(size for size, _ in report.held))):
         raise _unreadable("a size is negative")
     if any(not 0 <= index < len(report.frames) for _, frames in report.held for index in frames):

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.errors import MachineError
 from s3bench.profiling.allocations import AllocationProfile, ProbeReport, parse_probe_report
@@ -12,41 +14,42 @@ from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_var
 TIMEOUT_FACTOR = 60
 """A run whose memory is looked at may take this many times the timeout."""
 
-_ATTEMPTS = 4
-_NEAR_PEAK = 0.98
+_ATTEMPTS = 3
 _FILE = "allocations"
 _SIZE_MAX_BYTES = 256 << 20
 _NO_PROBE = Unavailable(
     reason="memory is looked at in clients written in Python alone, and in aws-cli only in commands that load its"
     " plug-ins"
 )
-_UNSTEADY = Unavailable(reason="the client's peak memory differs too much from run to run to be looked at")
+_UNSTEADY = Unavailable(reason="the client does not reach its peak memory at the same call in each run")
 
 
 def profile_memory(
     runner: ClientRunner, settings: Settings, conditions: Conditions, directory: Path
 ) -> AllocationProfile | Failure | Unavailable:
-    """Run it twice: once to learn the peak, and then to look at what holds the memory there.
+    """Run it twice: once to learn when it reaches its peak, and then to look at what holds the memory there.
 
-    The probe writes to `directory`, which exists. A run that stays below the peak of the one before is repeated.
+    The probe writes to `directory`, which exists. Where no moment comes in the second run, both are repeated.
     `Unavailable` where the client has no probe. Raises `MachineError` where what it wrote is unreadable.
     """
-    above: int | None = None
     for _ in range(_ATTEMPTS):
-        report = _run(runner, settings, conditions, directory / _FILE, above)
-        if not isinstance(report, ProbeReport):
-            return report
-        if report.taken_bytes:
-            return report.profile()
-        above = int(report.seen_bytes * _NEAR_PEAK)
+        learned = _run(runner, settings, conditions, directory / _FILE, "")
+        if not isinstance(learned, ProbeReport):
+            return learned
+        moments = msgspec.json.encode(learned.moments).decode()
+        looked = _run(runner, settings, conditions, directory / _FILE, moments)
+        if not isinstance(looked, ProbeReport):
+            return looked
+        if looked.taken_bytes:
+            return looked.profile(peak_bytes=learned.peak_bytes)
     return _UNSTEADY
 
 
 def _run(
-    runner: ClientRunner, settings: Settings, conditions: Conditions, file: Path, above: int | None
+    runner: ClientRunner, settings: Settings, conditions: Conditions, file: Path, moments: str
 ) -> ProbeReport | Failure | Unavailable:
     file.unlink(missing_ok=True)
-    variables = inspection_variables(allocations_file=file, allocations_above_bytes=above)
+    variables = inspection_variables(allocations_file=file, allocations_moments=moments)
     outcome = runner.run_once(
         0,
         replace(

@@ -57,7 +57,7 @@ def inspection_variables(
     modules_file: Path | None = None,
     call_counts_file: Path | None = None,
     allocations_file: Path | None = None,
-    allocations_above_bytes: int | None = None,
+    allocations_moments: str = "",
     injection: FaultInjection | None = None,
 ) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
@@ -74,8 +74,8 @@ def inspection_variables(
         variables["S3BENCH_CALL_COUNTS_FILE"] = str(call_counts_file)
     if allocations_file is not None:
         variables["S3BENCH_ALLOCATIONS_FILE"] = str(allocations_file)
-    if allocations_above_bytes is not None:
-        variables["S3BENCH_ALLOCATIONS_ABOVE_BYTES"] = str(allocations_above_bytes)
+    if allocations_moments:
+        variables["S3BENCH_ALLOCATIONS_MOMENTS"] = allocations_moments
     if injection is not None:
         variables["S3BENCH_FAULT_INJECTION"] = json.dumps(
             {name: size for name, size in asdict(injection).items() if size}

@@ -1,8 +1,9 @@
-"""Runs whose memory is looked at, on a scripted bench: the peak is learned first, and then looked at."""
+"""Runs whose memory is looked at, on a scripted bench: the moment of the peak is learned first."""
 
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,24 +20,21 @@ from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measu
 SETTINGS = Settings(interval_s=0.01, timeout_s=7)
 
 
-def client_with_peaks(*peaks: int) -> Callable[[Run], Measurement | Failure]:
-    """A client whose probe sees these peaks, run after run."""
-    left = iter(peaks)
+MOMENTS = [[["/usr/lib/x/a.py", 7, "f"], 3]]
+
+
+def client_whose_moment_comes(*comes: bool) -> Callable[[Run], Measurement | Failure]:
+    """A client that reaches its peak at `MOMENTS`, which come again or not in the runs after it was learned."""
+    left = iter(comes)
 
     def script(run: Run) -> Measurement:
-        peak, above = next(left), run.conditions.env.get("S3BENCH_ALLOCATIONS_ABOVE_BYTES")
-        taken = peak if above and peak > int(above) else 0
-        report = {
-            "version": 1,
-            "start": "imports",
-            "python": "3.14.0",
-            "peak_bytes": peak,
-            "seen_bytes": peak,
-            "taken_bytes": taken,
-            "frames": [],
-            "held": [[taken, []]] if taken else [],
-            "other_bytes": 0,
-        }
+        report: dict[str, Any] = {"version": 2, "start": "imports", "python": "3.14.0"}
+        if moments := run.conditions.env.get("S3BENCH_ALLOCATIONS_MOMENTS"):
+            assert json.loads(moments) == MOMENTS
+            taken = 990 if next(left) else 0
+            report |= {"taken_bytes": taken, "held": [[taken, []]]}
+        else:
+            report |= {"peak_bytes": 2000, "moments": MOMENTS}
         Path(run.conditions.env["S3BENCH_ALLOCATIONS_FILE"]).write_text(json.dumps(report))
         return measured()
 
@@ -46,7 +44,7 @@ def client_with_peaks(*peaks: int) -> Callable[[Run], Measurement | Failure]:
 @pytest.fixture
 def bench(tmp_path: Path) -> ScriptedBench:
     (tmp_path / "observed").mkdir()
-    return ScriptedBench(root=tmp_path, script=client_with_peaks(1000, 990))
+    return ScriptedBench(root=tmp_path, script=client_whose_moment_comes(True))
 
 
 @pytest.fixture
@@ -62,25 +60,27 @@ def looked_at(
     return profile_memory(runner, SETTINGS, conditions or Conditions(), bench.root / "observed")
 
 
-def test_the_second_run_is_looked_at_near_the_peak_of_the_first(bench: ScriptedBench, runner: ClientRunner) -> None:
+def test_the_second_run_is_looked_at_when_the_first_reached_its_peak(
+    bench: ScriptedBench, runner: ClientRunner
+) -> None:
     found = looked_at(bench, runner)
     assert isinstance(found, AllocationProfile)
-    assert (found.taken_bytes, len(bench.runs)) == (990, 2)
+    assert (found.peak_bytes, found.taken_bytes, len(bench.runs)) == (2000, 990, 2)
 
 
-def test_a_run_below_the_peak_of_the_one_before_is_repeated(bench: ScriptedBench, runner: ClientRunner) -> None:
-    bench.script = client_with_peaks(1000, 900, 890)
+def test_where_the_moment_does_not_come_both_runs_are_repeated(bench: ScriptedBench, runner: ClientRunner) -> None:
+    bench.script = client_whose_moment_comes(False, True)
     found = looked_at(bench, runner)
     assert isinstance(found, AllocationProfile)
-    assert (found.taken_bytes, len(bench.runs)) == (890, 3)
+    assert (found.taken_bytes, len(bench.runs)) == (990, 4)
 
 
-def test_a_client_whose_peak_never_repeats_is_given_up(bench: ScriptedBench, runner: ClientRunner) -> None:
-    bench.script = client_with_peaks(1000, 900, 800, 700, 600)
+def test_a_client_whose_moment_never_comes_again_is_given_up(bench: ScriptedBench, runner: ClientRunner) -> None:
+    bench.script = client_whose_moment_comes(False, False, False)
     found = looked_at(bench, runner)
     assert isinstance(found, Unavailable)
-    assert "differs too much" in found.reason
-    assert len(bench.runs) == 4
+    assert "at the same call" in found.reason
+    assert len(bench.runs) == 6
 
 
 def test_a_run_under_the_probe_is_not_sampled_and_has_more_time(bench: ScriptedBench, runner: ClientRunner) -> None:

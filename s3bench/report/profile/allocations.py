@@ -17,7 +17,7 @@ def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
     functions, modules = held_by_function(profile), held_by_module(profile)
     taken, peak = render_bytes(profile.taken_bytes), render_bytes(profile.peak_bytes)
     notes = (
-        f"Held when {taken} were allocated; the peak was {peak}.",
+        f"Python held {taken} when the process was at its peak of {peak}.",
         *((_BEGINS[profile.start],) if profile.start in _BEGINS else ()),
         "Libraries in C that call malloc by themselves, such as the CRT, are not seen.",
     )

@@ -25,7 +25,7 @@ def test_functions_and_modules_have_what_they_hold_and_the_notes_say_what_was_se
         ["a:main", "1.00 MiB", "3.00 MiB", "a.py:3"],
     ]
     assert [[cell.text for cell in row] for row in modules.rows] == [["a.b", "2.00 MiB"], ["a", "1.00 MiB"]]
-    assert functions.notes[0] == "Held when 3.00 MiB were allocated; the peak was 4.00 MiB."
+    assert functions.notes[0] == "Python held 3.00 MiB when the process was at its peak of 4.00 MiB."
     assert "what it imported before is missing" in functions.notes[1]
 
 
