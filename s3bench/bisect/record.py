@@ -18,6 +18,7 @@ from s3bench.errors import BadInput
 from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
+from s3bench.profiling.explanation import Explanation
 from s3bench.results.versioned import decode_versioned
 
 RECORD_VERSION = 2
@@ -32,6 +33,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     is given, under the version `base` of the client. `left_out` describes the versions that are not searched.
     `benchmarks` are titles. `unfinished` has the pairs of a comparison that was interrupted for the reason `stopped`;
     it is repeated when the search continues. `answers` are the comparisons made so far. `found` is null until the end.
+    `explanation` is of the first changed version beside the one before it, where one was found.
     """
 
     bisect_version: int = RECORD_VERSION
@@ -55,6 +57,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     unfinished: tuple[ClientCellEvidence, ...] = ()
     stopped: str = ""
     found: SearchResult | None = None
+    explanation: Explanation | None = None
 
     @property
     def bisection(self) -> Bisection:

@@ -18,6 +18,7 @@ from s3bench.bisect.search import (
     SearchResult,
 )
 from s3bench.gate.row import GateRow
+from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.table import Table, column
 from s3bench.report.terminal import BOLD, CYAN, GREEN, RED, YELLOW, painter, printable
@@ -46,6 +47,9 @@ def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Pat
         *(table_lines(comparison_table(record), width=width, paint=paint) if record.answers else ()),
         *(f"{paint(kind, CYAN)}: {printable(text)}" for kind, text in more_lines(record)),
     ]
+    if record.explanation is not None:
+        lines.append(paint(explanation_title(record.explanation), BOLD))
+        lines += (f"  {line}" for line in explanation_lines(record.explanation))
     if found is None and kept is not None:
         lines.append(f"continue with: s3bench bisect --resume {shlex.quote(str(kept))}")
     return "\n".join(line.rstrip() for line in lines) + "\n"

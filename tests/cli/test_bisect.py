@@ -270,3 +270,24 @@ def test_ends_that_cannot_be_combined_are_refused(run: Bisect, with_botocore: Si
         run(*OF_BOTOCORE)
     assert "cannot both be combined with boto3 1.43.0" in str(caught.value)
     assert "0.9: no" in str(caught.value)
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_cause_is_looked_for_after_the_result_unless_it_is_not_wanted(run: Bisect, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    assert "Why total_time" not in run(*ENDS, "--no-explain", "-o", file).out
+    resumed = run("--resume", file)
+    assert (resumed.code, "Why total_time of s3.cp.upload FileSize=4KB changed by +" in resumed.out) == (0, True)
+    assert "looking for the cause" in resumed.err
+    assert json.loads(file.read_text())["explanation"]["benchmark"] == "s3.cp.upload FileSize=4KB"
+
+
+@pytest.mark.usefixtures("machine")
+def test_ctrl_c_during_that_keeps_what_was_found(run: Bisect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_args: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(action, "with_explanation", interrupt)
+    reported = run(*ENDS, "-o", tmp_path / "out.json")
+    assert reported.code == 0
+    assert "the search for causes was interrupted" in reported.out

@@ -1,6 +1,7 @@
 """Runs or resumes the search of `s3bench bisect`, and keeps its record."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
@@ -12,7 +13,8 @@ from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
-from s3bench.bench.runner import Settings
+from s3bench.bench.runner import Bench, Settings
+from s3bench.bisect.explaining import may_be_explained, with_explanation
 from s3bench.bisect.live import (
     BisectStatus,
     Provider,
@@ -36,6 +38,8 @@ from s3bench.clients.releases import base_of, combinable, installed_combination,
 from s3bench.clients.store import ClientStore
 from s3bench.clients.versions import published_between
 from s3bench.errors import BadInput, ExitCode
+from s3bench.gate.explaining import LIMIT_S
+from s3bench.profiling.explaining import Explainer
 from s3bench.report.bisection import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
@@ -208,19 +212,39 @@ def _measured(
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
     progress.say(f"{record.subject}: {len(record.versions)} versions, {record.versions[0]} to {record.versions[-1]}")
     with open_bench(stub_server(tls=bool(record.options.get("tls"))), say=progress.say) as bench:
-        measure = measurer(
-            bench,
-            definitions,
-            _provider(record, progress),
-            Settings(interval_s=None, timeout_s=float(record.options.get("timeout", 600))),
-            now=monotonic,
-            deadline_s=deadline_s,
-        )
+        provide = _provider(record, progress)
+        settings = Settings(interval_s=None, timeout_s=float(record.options.get("timeout", 600)))
+        measure = measurer(bench, definitions, provide, settings, now=monotonic, deadline_s=deadline_s)
         statuses = run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic)
         out_of_time = f"--max-time {options.max_time} has passed"
+        grown = record
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
             _show(grown, status, progress)
             yield grown
+        grown = grown.concluded()
+        if may_be_explained(grown) and not options.no_explain:
+            until_s = min(monotonic() + LIMIT_S, math.inf if deadline_s is None else deadline_s)
+            yield _explained(grown, bench, definitions, provide, settings, progress, until_s=until_s)
+
+
+def _explained(
+    record: BisectRecord,
+    bench: Bench,
+    definitions: Sequence[Definition],
+    provide: Provider,
+    settings: Settings,
+    progress: Ticker,
+    *,
+    until_s: float,
+) -> BisectRecord:
+    """Look for what the version that was found does differently; Ctrl-C ends that alone."""
+    progress.say("looking for the cause")
+    explainer = Explainer(directory=bench.root / "explanation", now=monotonic)
+    try:
+        return with_explanation(record, bench, definitions, provide, explainer.explain, settings, until_s=until_s)
+    except KeyboardInterrupt:
+        interrupted = "the search for causes was interrupted; what was found is not affected"
+        return replace(record, warnings=(*record.warnings, interrupted))
 
 
 def _show(record: BisectRecord, status: BisectStatus, progress: Ticker) -> None:

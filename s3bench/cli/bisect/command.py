@@ -67,6 +67,7 @@ from s3bench.cli.pair_options import (
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search that this record describes."
 )
+@click.option("--no-explain", is_flag=True, help="Do not look for the causes of what changed.")
 @json_option
 @quiet_option
 @click.pass_context

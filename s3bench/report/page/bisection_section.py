@@ -17,6 +17,7 @@ from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.forest import ForestRow, forest_figure
+from s3bench.report.page.profile.explanation import explanation_sections
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Tone
 from s3bench.results.metrics import METRICS_BY_NAME
@@ -49,7 +50,15 @@ def bisection_section(record: BisectRecord) -> Section:
         ),
         tables=(comparison_table(record),) if record.answers else (),
         figures=tuple(_figures(record)),
+        parts=tuple(_explanation(record)),
     )
+
+
+def _explanation(record: BisectRecord) -> Iterator[Section]:
+    """What the version that was found does differently from the one before it."""
+    found, explanation = record.found, record.explanation
+    if explanation is not None and found is not None and found.last is not None and found.first is not None:
+        yield from explanation_sections((explanation,), (record.named(found.last), record.named(found.first)))
 
 
 def _headline(record: BisectRecord) -> Headline:

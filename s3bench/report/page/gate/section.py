@@ -6,7 +6,6 @@ from types import MappingProxyType
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
-from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, TONES, benchmark_text, gate_table
@@ -16,7 +15,7 @@ from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
-from s3bench.report.page.profile.graph import flame_graph
+from s3bench.report.page.profile.explanation import explanation_sections
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
@@ -54,34 +53,13 @@ def gate_section(record: GateRecord) -> Section:
         figures=tuple(_forests([row for row in deciding if row.role is Role.BENCHMARK], "forest")),
         tables=tuple(_tables(content)),
         parts=(
-            *_explanations(record),
+            *explanation_sections(record.explanations, (record.baseline.label, record.candidate.label)),
             *_pairs(record, content),
             *_controls(content),
             *_counts(content),
             *_also_changed(content),
         ),
     )
-
-
-def _explanations(record: GateRecord) -> Iterator[Section]:
-    """What carries each change that FAILs, with a flame graph of both sides where stacks were sampled."""
-    labels = (record.baseline.label, record.candidate.label)
-    for number, explanation in enumerate(record.explanations):
-        graph = None
-        if explanation.candidate is not None:
-            graph = flame_graph(
-                explanation.baseline,
-                explanation.candidate,
-                labels=labels,
-                name=f"why-{number}",
-                title=f"{explanation.candidate.sampled} of {_text(explanation.benchmark)}",
-            )
-        yield Section(
-            name=f"why-{number}",
-            title=_text(explanation_title(explanation)),
-            lines=tuple(Line(text=_text(line)) for line in explanation_lines(explanation)),
-            flame_graphs=() if graph is None else (graph,),
-        )
 
 
 def _headline(content: Digest) -> Headline:
