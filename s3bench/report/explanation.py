@@ -19,8 +19,7 @@ def explanation_title(explanation: Explanation) -> str:
 def explanation_lines(explanation: Explanation) -> Iterator[str]:
     """The causes, a sentence each, then what they leave unexplained, then how they were found."""
     unit = _unit(explanation)
-    for cause in explanation.causes:
-        yield cause_sentence(cause, _CAUSE_UNITS.get(cause.kind, Unit.SECONDS))
+    yield from (text for _, text in cause_lines(explanation))
     if not explanation.causes:
         yield "no cause stands out from the noise"
     left = explanation.unexplained
@@ -33,6 +32,12 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         )
         yield f"({explanation.runs} runs of each side under {printable(explanation.profiler)}{slowdown})"
     yield from (printable(note) for note in explanation.notes)
+
+
+def cause_lines(explanation: Explanation) -> Iterator[tuple[Cause, str]]:
+    """Each cause with its sentence."""
+    for cause in explanation.causes:
+        yield cause, cause_sentence(cause, _CAUSE_UNITS.get(cause.kind, Unit.SECONDS))
 
 
 def cause_sentence(cause: Cause, unit: Unit) -> str:

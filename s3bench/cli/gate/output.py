@@ -1,7 +1,8 @@
 """Writes a gate's record and reports; where they go is checked before anything runs."""
 
 import sys
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from time import monotonic
 
 from msgspec.structs import replace
@@ -66,7 +67,8 @@ class GateOutput:
         if options.markdown is not None:
             _append(render_summary(record), options.markdown)
         if options.annotations:
-            unescaped(sys.stderr).write(render_annotations(record))
+            source_of = partial(_source_in, Path.cwd(), record.candidate.label)
+            unescaped(sys.stderr).write(render_annotations(record, source_of=source_of))
         if options.as_json:
             print_whole(encode_record(record), is_measured=True)
             return
@@ -74,6 +76,14 @@ class GateOutput:
         color = stdout_paints()
         kept = options.output or options.replay
         print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept, said=self._said))
+
+
+def _source_in(root: Path, candidate: str, file: str) -> str:
+    """A module's file as a path in the checkout at `root`; only a candidate named by a path may be of that checkout."""
+    path = PurePosixPath(file)
+    if "/" not in candidate or not file or path.is_absolute() or ".." in path.parts:
+        return ""
+    return next((str(found) for found in (path, PurePosixPath("src", path)) if (root / found).is_file()), "")
 
 
 def _append(text: str, path: Path) -> None:

@@ -4,13 +4,13 @@ Limits of GitHub: of each level, the first ten of a step become annotations, and
 (actions/runner, ExecutionContext). So what decided comes first, and where there is more, the last one sums it up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
-from s3bench.report.explanation import explanation_lines, explanation_title
+from s3bench.report.explanation import cause_lines, explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.terminal import printable
@@ -26,15 +26,31 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 class _Annotation:
     title: str
     message: str
+    file: str = ""
+    line: int = 0
 
 
-def render_annotations(record: GateRecord) -> str:
-    """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices."""
+def _nowhere(_file: str) -> str:
+    return ""
+
+
+def render_annotations(record: GateRecord, *, source_of: Callable[[str], str] = _nowhere) -> str:
+    """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices.
+
+    `source_of` gives a cause's file as a path in the repository, or nothing if it is not there; causes whose file is
+    there are annotated at their line.
+    """
     content = digest(record)
     decided = [_of_row(row, content) for row in content.decided]
     why = [
         _Annotation(title=explanation_title(each), message="; ".join(explanation_lines(each)))
         for each in record.explanations
+    ]
+    why += [
+        _Annotation(title=explanation_title(each), message=text, file=file, line=cause.line)
+        for each in record.explanations
+        for cause, text in cause_lines(each)
+        if cause.line and (file := source_of(cause.file))
     ]
     notes = [_Annotation(title=content.headline, message=note) for note in content.notes]
     failures = [_Annotation(title="a run failed", message=failure) for failure in content.failures]
@@ -88,7 +104,9 @@ def _shown(found: Sequence[_Annotation]) -> Sequence[_Annotation]:
 
 def _command(level: str, annotation: _Annotation) -> str:
     title = _clipped(printable(annotation.title), _TITLE_MAX).translate(_PROPERTY)
-    return f"::{level} title={title}::{_clipped(annotation.message, _MESSAGE_MAX).translate(_DATA)}"
+    file = printable(annotation.file).translate(_PROPERTY)
+    place = f"file={file},line={annotation.line}," if file else ""
+    return f"::{level} {place}title={title}::{_clipped(annotation.message, _MESSAGE_MAX).translate(_DATA)}"
 
 
 def _clipped(text: str, length_max: int) -> str:

@@ -1,5 +1,6 @@
 """What `s3bench gate` decides before it measures, and what it keeps when it is interrupted."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, parse_record
 from s3bench.gate.row import Verdict
 from s3bench.profiling.explaining import Explainer
-from s3bench.profiling.explanation import Explanation
+from s3bench.profiling.explanation import Cause, CauseKind, Explanation
 from s3bench.profiling.observed_change import ObservedChange
 from tests.bench.scripted_bench import ScriptedBench, client, measured
 from tests.cli.conftest import Here
@@ -107,3 +108,31 @@ def test_what_fails_is_explained_unless_switched_off(
     assert slower.runs
     assert finished.returncode == 1, finished.stderr
     assert ("Why total_time of s3.cp.upload FileSize=4KB changed by +40.0 ms" in finished.stdout) is not bool(option)
+
+
+@pytest.mark.parametrize("candidate", ["2", "./build/site"])
+def test_causes_in_a_checkout_are_annotated_at_their_lines(
+    candidate: str, here: Here, slower: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explain(_: object, change: ObservedChange) -> Explanation:
+        causes = [
+            Cause(kind=CauseKind.FUNCTION, place="b:f", file=file, line=7, change=0.04)
+            for file in ("b/f.py", "json/decoder.py", "../outside.py", str(tmp_path / "outside.py"))
+        ]
+        return Explanation(benchmark=change.benchmark, metric=change.metric, change=0.04, causes=tuple(causes))
+
+    monkeypatch.setattr(Explainer, "explain", explain)
+    (tmp_path / "checkout" / "src" / "b").mkdir(parents=True)
+    (tmp_path / "checkout" / "src" / "b" / "f.py").touch()
+    (tmp_path / "outside.py").touch()
+    monkeypatch.chdir(tmp_path / "checkout")
+    path = candidate if "/" in candidate else None
+    clients = {
+        Side.BASELINE: client(tmp_path, "1", "cli-classic"),
+        Side.CANDIDATE: dataclasses.replace(client(tmp_path, "2", "cli-classic"), asked_path=path),
+    }
+    monkeypatch.setattr(action, "_clients", lambda *_: clients)
+    finished = here("gate", *SIDES, "-k", FOUR_KB, "--no-exact", "--annotations")
+    assert slower.runs
+    annotated = [line for line in finished.stderr.splitlines() if "file=" in line]
+    assert [line.partition(",title")[0] for line in annotated] == (["::warning file=src/b/f.py,line=7"] if path else [])

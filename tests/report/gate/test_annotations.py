@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import Verdict
+from s3bench.profiling.explanation import Cause, CauseKind, Explanation
 from s3bench.report.gate.annotations import render_annotations
 from s3bench.report.gate.digest import digest, subject
 from s3bench.report.terminal import printable
 
-_COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
+_COMMAND = re.compile(r"::(error|warning|notice) (?:file=[^:,\r\n]*,line=\d+,)?title=([^:,\r\n]*)::([^\r\n]*)")
 
 
 def commands(gate: GateRecord) -> list[tuple[str, str, str]]:
@@ -101,3 +102,19 @@ def test_the_order_is_that_of_what_decided(many: GateRecord) -> None:
     titles = [title for level, title, _ in commands(many) if level == "error"][:-1]
     expected = [f"FAIL: {subject(row)}" for row in digest(many).decided[: len(titles)]]
     assert [title[:60] for title in titles] == [title[:60] for title in expected]
+
+
+def test_a_cause_is_annotated_at_its_line_if_its_file_is_in_the_repository(gates: Mapping[str, GateRecord]) -> None:
+    causes = (
+        Cause(kind=CauseKind.IMPORT, place="b.docs", caller="b:<module>", file="b/__init__.py", line=7, change=0.033),
+        Cause(kind=CauseKind.FUNCTION, place="copy:copy", file="copy.py", line=9, change=0.002),
+        Cause(kind=CauseKind.REQUEST, place="HEAD", counts=(0, 1)),
+    )
+    why = Explanation(benchmark="s3.ls", metric="total_time", change=0.04, causes=causes)
+    gate = replace(gates["fail by size"], explanations=(why,))
+    there = {"b/__init__.py": "src/b/__init__.py"}
+    text = render_annotations(gate, source_of=lambda file: there.get(file, ""))
+    [annotated] = (line for line in text.splitlines() if "file=" in line)
+    assert annotated.startswith("::warning file=src/b/__init__.py,line=7,title=Why total_time of s3.ls changed by +40")
+    assert "import of b.docs" in annotated
+    assert "file=" not in render_annotations(gate)
