@@ -1,4 +1,4 @@
-"""The record of a profile as versioned JSON: the stacks of one client, or of two and what differs between them.
+"""The record of a profile as versioned JSON: the stacks or the memory of one client, or what differs between two.
 
 History of the format (`profile_version`):
 1: the first.
@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from s3bench.profiling.allocations import AllocationProfile
 from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.stack_profile import StackProfile
 
@@ -22,10 +23,18 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     plain_times: tuple[float, ...] = ()
 
 
+class ClientMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One client: its label, and what holds its memory at the peak."""
+
+    client: str
+    allocations: AllocationProfile
+
+
 class ProfileRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Profiles of one benchmark: of one client, or of a baseline and a candidate with what differs between them.
 
-    `profiler` is what sampled the stacks. Times are UTC in ISO 8601; `machine` is as in a results document.
+    `profiler` is what sampled the stacks, or looked at the memory; then `profiles` is empty, and `memory` is there for
+    one client. Times are UTC in ISO 8601; `machine` is as in a results document.
     """
 
     profile_version: int = RECORD_VERSION
@@ -36,7 +45,8 @@ class ProfileRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     warnings: tuple[str, ...] = ()
     benchmark: str
     profiler: str
-    profiles: tuple[ClientProfile, ...]
+    profiles: tuple[ClientProfile, ...] = ()
+    memory: ClientMemory | None = None
     explanation: Explanation | None = None
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from time import monotonic
 
 import click
+from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
-from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import runnable
+from s3bench.cli.profile.memory import memory_difference, memory_of
 from s3bench.cli.profile.options import ProfileOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -22,10 +23,9 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientFailed, MachineError, S3BenchError
 from s3bench.profiling.explaining import Explainer
-from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
-from s3bench.profiling.record import ClientProfile, ProfileRecord, encode_profile
+from s3bench.profiling.record import ClientMemory, ClientProfile, ProfileRecord, encode_profile
 from s3bench.profiling.stack_formats import collapsed, speedscope
 from s3bench.profiling.tables import function_times, widest_share
 from s3bench.report.profile.text import render_profile
@@ -54,10 +54,8 @@ def profile(options: ProfileOptions) -> None:
     definition = _definition(options, specs)
     with ticker_for("runs", quiet=options.quiet) as progress:
         clients = _clients(specs, progress)
-        profilers = [find_profiler(client) for client in clients]
-        for found in profilers:
-            if isinstance(found, Unavailable):
-                raise MachineError("stacks cannot be sampled here", found.reason, found.fix)
+        if not options.memory:
+            _refuse_unavailable(clients)
         origin = machine_origin()
         for line in origin["warnings"]:
             progress.say(f"warning: {line}")
@@ -65,16 +63,27 @@ def profile(options: ProfileOptions) -> None:
             bench.reload_programs(clients)
             directory = bench.root / "profiles"
             directory.mkdir(mode=0o700)
-            profiles, explanation = _profiled(options, definition, clients, bench, directory, progress)
-    record = ProfileRecord(
-        **command_origin(),
-        **origin,
-        benchmark=_title(definition),
-        profiler="py-spy",
-        profiles=profiles,
-        explanation=explanation,
-    )
+            record = ProfileRecord(
+                **command_origin(),
+                **origin,
+                benchmark=_title(definition),
+                profiler="tracemalloc" if options.memory else "py-spy",
+            )
+            with bench.workspace(definition.environment) as runner_of:
+                sides = [ProfiledSide(runner=runner_of(definition, client)) for client in clients]
+                for side in sides:  # the page cache is warm then, and the byte-code compiled
+                    _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
+                add = _with_memory if options.memory else _with_stacks
+                record = add(record, options, sides, directory, progress)
     _write(options, record)
+
+
+def _refuse_unavailable(clients: Sequence[FoundClient]) -> None:
+    """Raises `MachineError` where stacks of a client cannot be sampled."""
+    for client in clients:
+        found = find_profiler(client)
+        if isinstance(found, Unavailable):
+            raise MachineError("stacks cannot be sampled here", found.reason, found.fix)
 
 
 def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definition:
@@ -111,50 +120,53 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker) -> list[FoundClient]
     return clients
 
 
-def _profiled(
-    options: ProfileOptions,
-    definition: Definition,
-    clients: Sequence[FoundClient],
-    bench: Bench,
-    directory: Path,
-    progress: Ticker,
-) -> tuple[tuple[ClientProfile, ...], Explanation | None]:
-    with bench.workspace(definition.environment) as runner_of:
-        sides = [ProfiledSide(runner=runner_of(definition, client)) for client in clients]
-        for side in sides:  # the page cache is warm then, and the byte-code compiled
-            _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
-        if len(sides) == 1:
-            sampled = _one(options, sides[0], directory, progress)
-            alone = ClientProfile(client=clients[0].label, stacks=sampled.profile, plain_times=sampled.plain_times)
-            return (alone,), None
-        explainer = Explainer(
-            directory=directory,
-            now=monotonic,
-            sampled=options.sampled,
-            pairs_max=options.runs,
-            say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
+def _with_memory(
+    record: ProfileRecord, options: ProfileOptions, sides: Sequence[ProfiledSide], directory: Path, progress: Ticker
+) -> ProfileRecord:
+    if len(sides) > 1:
+        found = memory_difference(sides, record.benchmark, options.settings, directory, progress)
+        return replace(record, explanation=found)
+    [side] = sides
+    allocations = memory_of(side, options.settings, directory)
+    return replace(record, memory=ClientMemory(client=side.runner.client.label, allocations=allocations))
+
+
+def _with_stacks(
+    record: ProfileRecord, options: ProfileOptions, sides: Sequence[ProfiledSide], directory: Path, progress: Ticker
+) -> ProfileRecord:
+    if len(sides) == 1:
+        sampled = _one(options, sides[0], directory, progress)
+        label = sides[0].runner.client.label
+        alone = ClientProfile(client=label, stacks=sampled.profile, plain_times=sampled.plain_times)
+        return replace(record, profiles=(alone,))
+    explainer = Explainer(
+        directory=directory,
+        now=monotonic,
+        sampled=options.sampled,
+        pairs_max=options.runs,
+        say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
+    )
+    baseline, candidate = sides
+    explanation = explainer.explain(
+        ObservedChange(
+            benchmark=record.benchmark,
+            metric=_METRIC,
+            unit=Unit.SECONDS,
+            change=None,
+            baseline=baseline,
+            candidate=candidate,
+            settings=options.settings,
+            until_s=monotonic() + options.max_time_s,
         )
-        baseline, candidate = sides
-        explanation = explainer.explain(
-            ObservedChange(
-                benchmark=_title(definition),
-                metric=_METRIC,
-                unit=Unit.SECONDS,
-                change=None,
-                baseline=baseline,
-                candidate=candidate,
-                settings=options.settings,
-                until_s=monotonic() + options.max_time_s,
-            )
-        )
-        made = tuple(
-            ClientProfile(client=client.label, stacks=stacks)
-            for client, stacks in zip(clients, (explanation.baseline, explanation.candidate), strict=True)
-            if stacks is not None
-        )
-        if not made:
-            raise ClientFailed("nothing was sampled", "; ".join(explanation.notes))
-        return made, explanation.without_profiles()
+    )
+    made = tuple(
+        ClientProfile(client=side.runner.client.label, stacks=stacks)
+        for side, stacks in zip(sides, (explanation.baseline, explanation.candidate), strict=True)
+        if stacks is not None
+    )
+    if not made:
+        raise ClientFailed("nothing was sampled", "; ".join(explanation.notes))
+    return replace(record, profiles=made, explanation=explanation.without_profiles())
 
 
 def _one(options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker) -> SampledSide:

@@ -24,6 +24,7 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 @select_option
 @suite_option
 @click.option("--cpu", is_flag=True, help="Sample all threads while they run, not the main thread all the time.")
+@click.option("--memory", is_flag=True, help="Show what holds the memory at its peak instead.")
 @click.option(
     "--runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, metavar="N", help="At most so many runs."
 )
@@ -46,8 +47,9 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @quiet_option
-def profile_command(**typed: Any) -> None:
-    """Show where the time of a client goes, or what carries the difference between two.
+@click.pass_context
+def profile_command(context: click.Context, /, **typed: Any) -> None:
+    """Show where the time or the memory of a client goes, or what carries the difference between two.
 
     Stacks are sampled by py-spy, in runs like those of `s3bench run`, until the shares of the largest functions are
     known to 1 %. These runs are slower than others, and nothing of them enters a result.
@@ -56,11 +58,14 @@ def profile_command(**typed: Any) -> None:
     s3bench profile --client cli-classic -k 'upload and cp and 4KB'
     s3bench profile --client boto3-classic -k 'upload and cp and 32MB' --cpu --html profile.html
     s3bench profile --baseline cli-classic@2.34.52 --candidate cli-classic@2.38.5 -k 'upload and cp and 4KB'
+    s3bench profile --client boto3-classic -k 'upload and cp and 4KB' --memory
     s3bench profile --client cli-classic -k 4KB --format speedscope > profile.speedscope.json
 
     Exit code 0; 2 for bad input; 4 if the client fails, or nothing can be sampled here.
     """
+    source = click.core.ParameterSource
+    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
     from s3bench.cli.profile.action import profile
     from s3bench.cli.profile.options import ProfileOptions
 
-    profile(ProfileOptions.of(typed))
+    profile(ProfileOptions.of(typed, given))

@@ -11,6 +11,8 @@ from s3bench.errors import BadInput
 from s3bench.profiling.stack_profile import Sampled
 
 FORMATS = ("text", "json", "collapsed", "speedscope")
+_STACK_FORMATS = frozenset({"collapsed", "speedscope"})
+_OF_STACKS = frozenset({"cpu", "runs", "max_time"})
 RUNS_MAX = 60
 MAX_TIME = "60s"
 
@@ -26,6 +28,7 @@ class ProfileOptions:
     select: str | None
     suite: str | None
     cpu: bool
+    memory: bool
     runs: int
     max_time: str
     timeout: float
@@ -37,9 +40,21 @@ class ProfileOptions:
     quiet: bool
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any]) -> Self:
-        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
+        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
+        if options.memory and (refused := sorted(given & _OF_STACKS)):
+            raise BadInput(
+                f"--memory cannot be combined with --{refused[0].replace('_', '-')}",
+                "no stacks are sampled: memory is looked at in a fixed number of runs",
+                "leave one of them out",
+            )
+        if options.memory and options.form in _STACK_FORMATS:
+            raise BadInput(
+                f"--memory cannot be combined with --format {options.form}",
+                "that is a format of sampled stacks",
+                "pass --format text or json",
+            )
         if options.client and (options.baseline or options.candidate):
             raise BadInput(
                 "--client cannot be combined with --baseline and --candidate",

@@ -26,8 +26,8 @@ def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
             caption="Memory at the peak by function",
             columns=(
                 column("function", functions, lambda row: clipped(row[0].name), is_code=True),
-                column("self", functions, lambda row: render_bytes(row[1]), value=lambda row: row[1]),
-                column("total", functions, lambda row: render_bytes(row[2]), value=lambda row: row[2]),
+                column("self", functions, lambda row: render_bytes(row[1]), value=lambda row: row[1], is_number=True),
+                column("total", functions, lambda row: render_bytes(row[2]), value=lambda row: row[2], is_number=True),
                 column("line", functions, lambda row: clipped(_place(row[0])), rank=1),
             ),
             notes=notes,
@@ -36,7 +36,7 @@ def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
             caption="Memory at the peak by module",
             columns=(
                 column("module", modules, lambda row: clipped(row[0]), is_code=True),
-                column("self", modules, lambda row: render_bytes(row[1]), value=lambda row: row[1]),
+                column("self", modules, lambda row: render_bytes(row[1]), value=lambda row: row[1], is_number=True),
             ),
         ),
     )

@@ -1,6 +1,6 @@
 """A profile for a terminal: the functions, the modules and the imports that take the time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from s3bench.profiling.record import ClientProfile, ProfileRecord
@@ -14,6 +14,7 @@ from s3bench.profiling.tables import (
     seconds_per_run,
 )
 from s3bench.report.explanation import explanation_lines, explanation_title
+from s3bench.report.profile.allocations import allocation_tables
 from s3bench.report.table import Table, column
 from s3bench.report.terminal import BOLD, painter, printable
 from s3bench.report.text_table import table_lines
@@ -34,15 +35,21 @@ def render_profile(record: ProfileRecord, *, width: int, color: bool) -> str:
         lines += [paint(explanation_title(record.explanation), BOLD)]
         lines += [f"  {line}" for line in explanation_lines(record.explanation)]
         lines.append("")
-    shown = record.profiles[-1]
-    lines += [paint(_title(record, shown), BOLD), *(f"  {line}" for line in _facts(shown)), ""]
-    for table in _tables(shown):
+    tables: Iterable[Table] = ()
+    if record.memory is not None:
+        lines += [paint(_title(record, record.memory.client), BOLD), ""]
+        tables = [table.head(_FUNCTIONS_MAX) for table in allocation_tables(record.memory.allocations)]
+    elif record.profiles:
+        shown = record.profiles[-1]
+        lines += [paint(_title(record, shown.client), BOLD), *(f"  {line}" for line in _facts(shown)), ""]
+        tables = _tables(shown)
+    for table in tables:
         lines += [paint(table.caption, BOLD), *table_lines(table, width=width, paint=paint), ""]
     return "\n".join(line.rstrip() for line in lines[:-1]) + "\n"
 
 
-def _title(record: ProfileRecord, shown: ClientProfile) -> str:
-    return printable(f"Profile of {shown.client}: {record.benchmark}")
+def _title(record: ProfileRecord, client: str) -> str:
+    return printable(f"Profile of {client}: {record.benchmark}")
 
 
 def _facts(shown: ClientProfile) -> Iterator[str]:

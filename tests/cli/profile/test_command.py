@@ -1,11 +1,13 @@
 """What `s3bench profile` refuses before it runs anything, and what it prints of scripted runs."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from s3bench.cli.profile import action
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
 from s3bench.run.py_spy import PySpy
@@ -26,6 +28,9 @@ ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
         (("--client", "cli-classic", "-k", "upload and cp"), "a profile is of one benchmark"),
         (("--client", "cli-classic", "-k", "no such thing"), ""),
         (("--client", "cli-classic", "--max-time", "soon"), "--max-time"),
+        (("--client", "cli-classic", "--memory", "--cpu"), "--memory cannot be combined with --cpu"),
+        (("--client", "cli-classic", "--memory", "--max-time", "5s"), "--memory cannot be combined with --max-time"),
+        (("--client", "cli-classic", "--memory", "--format", "speedscope"), "that is a format of sampled stacks"),
         (
             ("--baseline", "cli-classic", "--candidate", "cli-classic", "--format", "collapsed"),
             "folded stacks are of one",
@@ -111,3 +116,54 @@ def test_where_nothing_can_be_sampled_the_remedy_is_told_and_nothing_runs(
     assert finished.returncode == 4
     assert "no py-spy\n  install it" in finished.stderr
     assert not profiled.runs
+
+
+def holding(bytes_of: dict[str, int]) -> Callable[[Run], Measurement]:
+    """A client whose function `a:f` holds so many bytes, by version."""
+
+    def script(run: Run) -> Measurement:
+        held = bytes_of[run.client.version]
+        if file := run.conditions.env.get("S3BENCH_ALLOCATIONS_FILE"):
+            report: dict[str, object] = {"version": 2, "start": "imports", "python": "3.14.0"}
+            if "S3BENCH_ALLOCATIONS_MOMENTS" in run.conditions.env:
+                frames = [["a", "f", "/usr/lib/a.py", 7]]
+                report |= {"taken_bytes": held, "frames": frames, "held": [[held, [0]]]}
+            else:
+                report |= {"peak_bytes": 2 * held, "moments": [[["a.py", 1, "f"], 2]]}
+            Path(file).write_text(json.dumps(report))
+        return measured(1.0, peak_memory=2 * held)
+
+    return script
+
+
+def test_what_holds_the_memory_is_shown_and_written(here: Here, profiled: ScriptedBench, tmp_path: Path) -> None:
+    page, record = tmp_path / "profile.html", tmp_path / "profile.json"
+    profiled.script = holding({"1": 3 << 20})
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "--memory", "--html", str(page), "-o", str(record))
+    assert finished.returncode == 0, finished.stderr
+    assert "Python held 3.00 MiB when the process was at its peak of 6.00 MiB." in finished.stdout
+    assert ["a:f", "3.00", "MiB", "3.00", "MiB"] in [line.split()[:5] for line in finished.stdout.splitlines()]
+    assert "Memory of cli-classic@1" in page.read_text()
+    assert '"profiler": "tracemalloc"' in record.read_text()
+
+
+def test_what_two_hold_differently_is_told(
+    here: Here, profiled: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(spec: ClientSpec, *_: object) -> FoundClient:
+        return FoundClient(kind="cli-classic", version=spec.version or "", executable=tmp_path / "aws")
+
+    monkeypatch.setattr(action, "find_or_install", found)
+    profiled.script = holding({"1": 3 << 20, "2": 7 << 20})
+    sides = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@2")
+    finished = here("profile", *sides, *ONE, "--memory")
+    assert finished.returncode == 0, finished.stderr
+    assert "Why peak_memory of s3.cp.upload FileSize=4KB changed by +8.00 MiB" in finished.stdout
+    assert "+4.00 MiB (+4.00 MiB to +4.00 MiB, 50% of it): memory allocated in a:f, in a.py:7" in finished.stdout
+
+
+def test_memory_of_a_program_that_is_not_python_cannot_be_looked_at(here: Here, profiled: ScriptedBench) -> None:
+    profiled.script = lambda _: measured(1.0)
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "--memory")
+    assert finished.returncode == 4
+    assert "memory cannot be looked at here" in finished.stderr

@@ -163,10 +163,19 @@ class _Allocations:
                 held[lines] = held.get(lines, 0) + size_bytes
         dropped = peak - size
         if dropped >= _TRANSIENT_MIN_BYTES:
-            lines = _lines_of(running)
+            lines = self._lines_of(running)
             held[lines] = held.get(lines, 0) + dropped
             size += dropped
         self._held, self._taken_bytes = held, size
+
+    def _lines_of(self, frame: Any) -> _Lines:
+        """Where a frame and its callers are; some may have been called before `start`."""
+        lines: list[tuple[str, int]] = []
+        while frame is not None and len(lines) < _DEPTH:
+            self._note(frame)
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        return tuple(lines)
 
     def report(self) -> dict[str, Any]:
         """Name the lines: `frames` are module, function, file and line; `held` bytes and numbers of frames."""
@@ -223,15 +232,6 @@ def _peak_reader() -> Callable[[], int]:
 def _peak_of_status() -> int:
     with open("/proc/self/status", "rb") as status:
         return int(status.read().partition(b"VmHWM:")[2].split(maxsplit=1)[0])
-
-
-def _lines_of(frame: Any) -> _Lines:
-    """Where a frame and its callers are."""
-    lines: list[tuple[str, int]] = []
-    while frame is not None and len(lines) < _DEPTH:
-        lines.append((frame.f_code.co_filename, frame.f_lineno))
-        frame = frame.f_back
-    return tuple(lines)
 
 
 def _write(file: int, owner: int, start: str, watch: _Peak | _Allocations) -> None:

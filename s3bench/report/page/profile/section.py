@@ -4,14 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.profiling.record import ProfileRecord
 from s3bench.profiling.stack_profile import Sampled, StackProfile
-from s3bench.report.explanation import explanation_lines
+from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.label import clipped
 from s3bench.report.page.profile.call_tree import CallNode, CallTree, FunctionTimes, call_tree, function_times
 from s3bench.report.page.profile.graph import TABLE_ROWS, flame_graph_of
 from s3bench.report.page.profile.tables import difference_text, function_table
 from s3bench.report.page.section import Headline, Line, Section
+from s3bench.report.profile.allocations import allocation_tables
 from s3bench.report.table import Table, Tone
-from s3bench.units import render_seconds
+from s3bench.units import render_bytes, render_seconds
 
 _IMPORT_SHARE_MIN = 0.1
 _PROGRAM_SHARE = 0.5
@@ -143,13 +144,33 @@ def _self_table(tree: CallTree, times: Sequence[FunctionTimes], labels: tuple[st
 
 def record_section(record: ProfileRecord) -> Section:
     """The section of a record: what differs if there are two clients, the flame graph, the largest functions."""
+    lines = () if record.explanation is None else explanation_lines(record.explanation)
+    shown = tuple(Line(text=line) for line in lines)
+    if not record.profiles:
+        return _memory_section(record, shown)
     candidate = record.profiles[-1]
     baseline = record.profiles[0] if len(record.profiles) > 1 else None
-    lines = () if record.explanation is None else explanation_lines(record.explanation)
     return profile_section(
         f"Profile of {candidate.client}: {record.benchmark}",
         candidate.stacks,
         None if baseline is None else baseline.stacks,
         labels=(baseline.client if baseline else "", candidate.client),
-        lines=tuple(Line(text=line) for line in lines),
+        lines=shown,
+    )
+
+
+def _memory_section(record: ProfileRecord, lines: tuple[Line, ...]) -> Section:
+    """What holds the memory of one client, or what two hold differently."""
+    if record.memory is None:
+        title = explanation_title(record.explanation) if record.explanation else record.benchmark
+        return Section(name="profile", title=clipped(title), lines=lines)
+    allocations = record.memory.allocations
+    return Section(
+        name="profile",
+        title=clipped(f"Memory of {record.memory.client}: {record.benchmark}"),
+        headline=Headline(
+            text=f"Python held {render_bytes(allocations.taken_bytes)} when the process was at its peak",
+            figures=(("peak of the process", render_bytes(allocations.peak_bytes)),),
+        ),
+        tables=tuple(table.head(TABLE_ROWS) for table in allocation_tables(allocations)),
     )
