@@ -2,13 +2,16 @@
 
 Between an import statement and the code of the module stand the frames of the import system. They are left out, so that
 the module is called by the function that imports it. Samples that end among them, as while a file is read, count for
-the module that this line imports in other samples.
+the module that this line imports in other samples, also in those of a profile that this one is compared with: a module
+that takes a tenth of a millisecond is seen on one side and not on the other.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 
-from s3bench.profiling.stack_profile import Frame, StackProfile
+from s3bench.profiling.stack_profile import Frame, Stack, StackProfile
 
 MODULE_CODE = "<module>"
 """The function that is a module's own code."""
@@ -22,16 +25,23 @@ _SURE = 0.8  # a line imports a module if so much of what it imports is that mod
 CallPath = tuple[Frame, ...]
 
 
-def call_paths(profile: StackProfile) -> tuple[CallPath, ...]:
-    """The path of each stack, the outermost call first."""
+def call_paths(*profiles: StackProfile) -> tuple[tuple[CallPath, ...], ...]:
+    """The path of each stack of each profile, the outermost call first."""
+    stacks = [list(map(partial(_frames, profile), profile.stacks)) for profile in profiles]
+    imported = _imported(chain.from_iterable(map(_weighted, profiles, stacks)))
+    return tuple(tuple(_path(stack, imported) for stack in each) for each in stacks)
+
+
+def _frames(profile: StackProfile, stack: Stack) -> list[Frame]:
+    return [frame for index in stack.frames if (frame := profile.frames[index]).module != _OWN]
+
+
+def _weighted(profile: StackProfile, stacks: Sequence[list[Frame]]) -> Iterator[tuple[list[Frame], int]]:
     weights: Counter[int] = Counter()
     for run in profile.runs:
         weights.update(run.samples)
-    stacks = [
-        [frame for index in stack.frames if (frame := profile.frames[index]).module != _OWN] for stack in profile.stacks
-    ]
-    imported = _imported((stack, weights[number]) for number, stack in enumerate(stacks))
-    return tuple(_path(stack, imported) for stack in stacks)
+    for number, stack in enumerate(stacks):
+        yield stack, weights[number]
 
 
 def _imported(stacks: Iterable[tuple[Sequence[Frame], int]]) -> dict[Frame, Frame]:

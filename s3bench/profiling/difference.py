@@ -85,10 +85,10 @@ class _Search:
             * float(np.sqrt(1 / len(baseline.runs) + 1 / len(candidate.runs)))
         )
         self._candidate = candidate
-        self._candidate_paths = call_paths(candidate)
         baseline = _with_modules_of(baseline, candidate)
+        baseline_paths, self._candidate_paths = call_paths(baseline, candidate)
         self._change = _seconds(candidate) - _seconds(baseline)
-        self._index(((baseline, call_paths(baseline)), (candidate, self._candidate_paths)))
+        self._index(((baseline, baseline_paths), (candidate, self._candidate_paths)))
         self._values = self._times(np.ones(self._path_count, dtype=bool))
         self._limits = self._limits_of(suspected)
 

@@ -1,4 +1,4 @@
-from s3bench.profiling.call_path import IMPORT_SYSTEM, call_paths
+from s3bench.profiling.call_path import IMPORT_SYSTEM, CallPath, call_paths
 from s3bench.profiling.stack_profile import Frame, ProfiledRun, Sampled, Stack, StackProfile
 
 MAIN = Frame(module="cli", function="main", file="cli.py", line=7)
@@ -22,20 +22,30 @@ def profile(*stacks: tuple[Frame, ...]) -> StackProfile:
     )
 
 
+def paths_of(of: StackProfile) -> tuple[CallPath, ...]:
+    [paths] = call_paths(of)
+    return paths
+
+
 def test_a_module_is_called_by_the_function_that_imports_it() -> None:
-    assert call_paths(profile((MAIN, FIND, FROZEN, DOCS))) == ((MAIN, DOCS),)
+    assert paths_of(profile((MAIN, FIND, FROZEN, DOCS))) == ((MAIN, DOCS),)
 
 
 def test_reading_a_module_counts_for_the_module_that_the_line_imports() -> None:
-    paths = call_paths(profile((MAIN, FIND, READ), (MAIN, FIND, FROZEN, JOIN), (MAIN, FIND, DOCS)))
+    paths = paths_of(profile((MAIN, FIND, READ), (MAIN, FIND, FROZEN, JOIN), (MAIN, FIND, DOCS)))
     assert paths == ((MAIN, DOCS), (MAIN, DOCS, JOIN), (MAIN, DOCS))
 
 
 def test_reading_counts_for_the_import_system_if_the_module_is_not_known() -> None:
-    assert call_paths(profile((MAIN, FIND, READ))) == ((MAIN, IMPORT_SYSTEM),)
-    two = call_paths(profile((MAIN, FIND, READ), (MAIN, FIND, DOCS), (MAIN, FIND, OTHER)))
+    assert paths_of(profile((MAIN, FIND, READ))) == ((MAIN, IMPORT_SYSTEM),)
+    two = paths_of(profile((MAIN, FIND, READ), (MAIN, FIND, DOCS), (MAIN, FIND, OTHER)))
     assert two[0] == (MAIN, IMPORT_SYSTEM)
 
 
+def test_what_a_line_imports_is_known_from_the_other_profile_as_well() -> None:
+    seen, unseen = profile((MAIN, FIND, READ), (MAIN, FIND, DOCS)), profile((MAIN, FIND, READ), (MAIN,))
+    assert call_paths(unseen, seen) == (((MAIN, DOCS), (MAIN,)), ((MAIN, DOCS), (MAIN, DOCS)))
+
+
 def test_frames_of_the_probe_are_left_out() -> None:
-    assert call_paths(profile((MAIN, PROBE), (PROBE, FIND), ())) == ((MAIN,), (), ())
+    assert paths_of(profile((MAIN, PROBE), (PROBE, FIND), ())) == ((MAIN,), (), ())
