@@ -21,6 +21,7 @@ _NO_PROBE = Unavailable(
     reason="memory is looked at in clients written in Python alone, and in aws-cli only in commands that load its"
     " plug-ins"
 )
+_NO_PEAK = Unavailable(reason="the client's peak memory is below that of the process that starts it")
 _UNSTEADY = Unavailable(reason="the client does not reach its peak memory at the same call in each run")
 
 
@@ -36,6 +37,8 @@ def profile_memory(
         learned = _run(runner, settings, conditions, directory / _FILE, "")
         if not isinstance(learned, ProbeReport):
             return learned
+        if not learned.moments:
+            return _NO_PEAK
         moments = msgspec.json.encode(learned.moments).decode()
         looked = _run(runner, settings, conditions, directory / _FILE, moments)
         if not isinstance(looked, ProbeReport):

@@ -9,7 +9,7 @@ import pytest
 
 from s3bench.profiling.allocations import AllocationProfile, held_by_function, parse_probe_report
 from s3bench.run.inspection import inspection_variables
-from tests.clients.test_inspection_probe import PYTHONS, attempt, drive
+from tests.clients.test_inspection_probe import FORKED, PYTHONS, attempt, drive
 
 MB = 1 << 20
 KEPT = """
@@ -65,7 +65,7 @@ def test_what_is_held_at_the_peak_is_found_whether_it_is_dropped_later_or_not(
 ) -> None:
     if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
         pytest.skip(f"{python} does not start")
-    found, done = looked_at(lambda variables: attempt(variables, python=python, work=work), tmp_path)
+    found, done = looked_at(lambda variables: attempt(variables, python=python, work=work, by=FORKED), tmp_path)
     assert done.returncode == 0, done.stderr
     frame, own, _ = held_by_function(found)[0]
     assert (frame.module, frame.function, found.start) == ("__main__", function, "plug-in")
@@ -75,7 +75,7 @@ def test_what_is_held_at_the_peak_is_found_whether_it_is_dropped_later_or_not(
 
 def test_without_a_known_moment_nothing_but_the_peak_is_told(tmp_path: Path) -> None:
     file = tmp_path / "allocations"
-    attempt(inspection_variables(allocations_file=file), work=KEPT)
+    attempt(inspection_variables(allocations_file=file), work=KEPT, by=FORKED)
     report = parse_probe_report(file.read_bytes())
     assert (report.held, report.taken_bytes) == ((), 0)
     assert report.peak_bytes > 8 * MB
@@ -86,6 +86,7 @@ def test_a_forked_child_tells_nothing(tmp_path: Path) -> None:
     attempt(
         inspection_variables(allocations_file=file),
         work="import os\nif os.fork() == 0:\n    sys.exit()\nos.wait()",
+        by=FORKED,
     )
     assert parse_probe_report(file.read_bytes()).peak_bytes > 0
 

@@ -83,6 +83,20 @@ def test_a_client_whose_moment_never_comes_again_is_given_up(bench: ScriptedBenc
     assert len(bench.runs) == 6
 
 
+def test_a_client_whose_peak_is_that_of_its_parent_cannot_be_looked_at(
+    bench: ScriptedBench, runner: ClientRunner
+) -> None:
+    def script(run: Run) -> Measurement:
+        report = {"version": 2, "start": "imports", "python": "3.14.0"}
+        Path(run.conditions.env["S3BENCH_ALLOCATIONS_FILE"]).write_text(json.dumps(report))
+        return measured()
+
+    bench.script = script
+    found = looked_at(bench, runner)
+    assert isinstance(found, Unavailable)
+    assert "below that of the process" in found.reason
+
+
 def test_a_run_under_the_probe_is_not_sampled_and_has_more_time(bench: ScriptedBench, runner: ClientRunner) -> None:
     looked_at(bench, runner, Conditions(env={"OWN": "1", "PYTHONHASHSEED": "7"}, writable=(bench.root,)))
     run = bench.runs[-1]

@@ -29,6 +29,8 @@ _PLACES_MAX = 20_000
 _NEAR_PEAK = 0.98
 _STEP = 1.002
 _TRANSIENT_MIN_BYTES = 64 << 10
+# Calls of functions written in C are as many again, and tell nothing more.
+_EVENTS = frozenset({"call", "return"})
 # Within so many events after the peak, the first one of another thread is a moment as well.
 _EVENTS_OF_OTHERS = 100
 _IMPORT_SYSTEM = ("<frozen importlib", "<frozen zipimport", "pyimod0")
@@ -74,10 +76,13 @@ class _Peak:
     def _make_look(self) -> Any:
         read_kib, get_ident, rises = _peak_reader(), _thread.get_ident, self._rises
         counts: dict[_FunctionKey, int] = {}
-        next_kib, thread, left = 0.0, 0, 0
+        # getrusage(2) has the peak from before exec(2) where that was higher.
+        next_kib, thread, left = float(read_kib()), 0, 0
 
-        def look(frame: Any, _event: str, _argument: Any) -> None:
+        def look(frame: Any, event: str, _argument: Any) -> None:
             nonlocal next_kib, thread, left
+            if event not in _EVENTS:
+                return
             code = frame.f_code
             key = (code.co_filename, code.co_firstlineno, code.co_name)
             count = counts[key] = counts.get(key, 0) + 1
@@ -94,6 +99,8 @@ class _Peak:
         return look
 
     def report(self) -> dict[str, Any]:
+        if not self._rises:
+            return {}
         highest, _ = self._rises[-1]
         moments = next(moments for kib, moments in self._rises if kib >= highest * _NEAR_PEAK)
         return {"peak_bytes": highest << 10, "moments": moments}
@@ -125,6 +132,8 @@ class _Allocations:
 
         def look(frame: Any, event: str, _argument: Any) -> None:
             nonlocal thread
+            if event not in _EVENTS:
+                return
             code = frame.f_code
             if event == "call" and (code.co_filename, code.co_firstlineno) not in functions:
                 self._note(frame)
@@ -213,20 +222,13 @@ def _call_at_each_event(look: Any) -> None:
 
 
 def _peak_reader() -> Callable[[], int]:
-    """What reads the peak of this process's resident memory, in KiB.
-
-    getrusage(2) is twenty times as fast as the other, but has the peak from before exec(2) where that was higher, and
-    not every frozen client has its module.
-    """
+    """What reads the peak of this process's resident memory, in KiB; getrusage(2), as it is twenty times as fast."""
     try:
-        from resource import RUSAGE_SELF, getrusage  # noqa: PLC0415 (may be missing)
+        from resource import RUSAGE_SELF, getrusage  # noqa: PLC0415 (not every frozen client has it)
     except ImportError:
         return _peak_of_status
-    if sys.platform == "darwin":  # in bytes there
-        return lambda: getrusage(RUSAGE_SELF).ru_maxrss >> 10
-    if getrusage(RUSAGE_SELF).ru_maxrss > _peak_of_status() * 1.01:
-        return _peak_of_status
-    return lambda: getrusage(RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "linux" else 1024
+    return lambda: getrusage(RUSAGE_SELF).ru_maxrss // unit
 
 
 def _peak_of_status() -> int:
