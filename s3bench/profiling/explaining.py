@@ -134,9 +134,10 @@ class Explainer:
         )
 
     def _rounds(self, change: ObservedChange, profiler: PySpy) -> tuple[SampledSide, ...] | Failure:
-        """Sample both sides until the time is over."""
+        """Sample both sides until there is no time for another round."""
         by_metric = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
         sides: tuple[SampledSide, ...] | Failure = ()
+        started_s, longest_s = self.now(), 0.0
         for number, sides in enumerate(
             sample_stacks(
                 (change.baseline, change.candidate),
@@ -149,8 +150,11 @@ class Explainer:
             start=1,
         ):
             self.say(number)
-            if isinstance(sides, Failure) or number >= self.pairs_max or self.now() >= change.until_s:
+            ended_s = self.now()
+            longest_s = max(longest_s, ended_s - started_s)
+            if isinstance(sides, Failure) or number >= self.pairs_max or ended_s + longest_s >= change.until_s:
                 break
+            started_s = ended_s
         return sides
 
     def _note(self, what: str, found: Failure | Unavailable) -> None:
