@@ -1,6 +1,9 @@
 """Reads what py-spy wrote (its format `raw`): a stack and its number of samples on each line.
 
 `thread (71): MainThread;<module> (/x/site-packages/botocore/session.py:30);_find (<frozen importlib._bootstrap>:9) 4`
+
+With its option `--native`, functions of libraries in C stand among them, by their source file or else by their library:
+`RAND_bytes (rand.c:625)`, `0x7f08be0ac057 (libc.so.6)`. Their module is that file's name.
 """
 
 import re
@@ -21,6 +24,9 @@ _FRAME_END = re.compile(r".+ \(.*\)", re.DOTALL)
 _FROZEN = re.compile(r"<frozen (.+)>")
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
 _STANDARD_LIBRARY = re.compile(r".*/lib(?:64)?/python\d+\.\d+/(?:lib-dynload/)?")
+_NATIVE = re.compile(r"\.(?:c|cc|cpp|cxx|h|hpp|inl|rs|s|S)$|\.so(?:[.\d]|$)")
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_UNNAMED = "(no name)"
 _INIT = "__init__"
 
 Samples = Mapping[tuple[str, tuple[Frame, ...]], int]
@@ -108,6 +114,9 @@ def _frame(function: str, path: str, line: int, roots: ImportRoots) -> Frame:
         return Frame(module=frozen[1], function=function, line=line)
     if path.startswith("<"):  # code from text: <string>, <stdin>
         return Frame(module=path, function=function, line=line)
+    if _NATIVE.search(path):
+        name = PurePosixPath(path).name
+        return Frame(module=name, function=_ADDRESS.sub(_UNNAMED, function), file=path, line=line)
     file = _file(path, roots)
     return Frame(module=module_name(file), function=function, file=file, line=line)
 

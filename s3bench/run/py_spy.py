@@ -31,10 +31,11 @@ _SAID_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PySpy:
-    """A py-spy that works here, and how often it samples."""
+    """A py-spy that works here, how often it samples, and whether it shows functions of libraries in C as well."""
 
     executable: str
     rate_hz: int = RATE_HZ
+    native: bool = False
 
     @property
     def interval_s(self) -> float:
@@ -47,7 +48,7 @@ class PySpy:
         With `waits`, threads are sampled while they wait too, else only while they run. Child processes are not
         sampled. py-spy ends with exit code 0 whatever the client's was.
         """
-        shown = ("-f", "raw", "--full-filenames", "-t", *(("-i",) if waits else ()))
+        shown = ("-f", "raw", "--full-filenames", "-t", *(("-i",) if waits else ()), *(("-n",) if self.native else ()))
         return (self.executable, "record", "-r", str(self.rate_hz), *shown, "-o", str(output), "--")
 
 

@@ -84,3 +84,11 @@ def test_frames_and_stacks_of_all_runs_stand_once() -> None:
     assert len(made.frames) == 2
     assert [run.samples for run in made.runs] == [{0: 2}, {0: 3, 1: 1}]
     assert [run.total_time for run in made.runs] == [1.0, 1.1]
+
+
+def test_functions_of_libraries_in_c_are_named_by_their_source_or_their_library() -> None:
+    assert frame("RAND_bytes (rand.c:625)") == Frame(module="rand.c", function="RAND_bytes", file="rand.c", line=625)
+    library = Frame(module="libc.so.6", function="(no name)", file="libc.so.6")
+    assert frame("0x7f08be0ac057 (libc.so.6)") == library
+    assert frame("0x7f08be0ac058 (libc.so.6)") == library, "addresses differ from run to run"
+    assert frame("gc_collect_main (/usr/lib/libpython3.11.so.1.0)").module == "libpython3.11.so.1.0"

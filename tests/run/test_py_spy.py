@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ def test_the_command_line_samples_waiting_threads_only_where_asked() -> None:
     assert waiting[-3:] == ("-o", "/tmp/out", "--")
     assert "-i" in waiting
     assert "-i" not in spy.prefix(Path("/tmp/out"), waits=False)
+    assert "-n" not in waiting
+    assert "-n" in replace(spy, native=True).prefix(Path("/tmp/out"), waits=True)
     assert spy.interval_s == 0.004
 
 

@@ -1,5 +1,6 @@
 """Profiles one client, or two in turn, and writes what was found."""
 
+import dataclasses
 from collections.abc import Sequence
 from os import environ
 from pathlib import Path
@@ -173,6 +174,7 @@ def _one(options: ProfileOptions, side: ProfiledSide, directory: Path, progress:
     """Sample until the shares of the largest functions are known, or the runs or the time are used up."""
     profiler = find_profiler(side.runner.client)
     assert isinstance(profiler, PySpy), "refused before anything ran"
+    profiler = dataclasses.replace(profiler, native=options.native)
     until_s = monotonic() + options.max_time_s
     rounds = sample_stacks(
         (side,), options.settings, profiler, options.sampled, directory, plain_runs=min(_PLAIN_RUNS, options.runs)

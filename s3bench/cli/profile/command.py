@@ -24,6 +24,7 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 @select_option
 @suite_option
 @click.option("--cpu", is_flag=True, help="Sample all threads while they run, not the main thread all the time.")
+@click.option("--native", is_flag=True, help="Show functions of libraries in C as well, such as those of the CRT.")
 @click.option("--memory", is_flag=True, help="Show what holds the memory at its peak instead.")
 @click.option(
     "--runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, metavar="N", help="At most so many runs."

@@ -12,7 +12,7 @@ from s3bench.profiling.stack_profile import Sampled
 
 FORMATS = ("text", "json", "collapsed", "speedscope")
 _STACK_FORMATS = frozenset({"collapsed", "speedscope"})
-_OF_STACKS = frozenset({"cpu", "runs", "max_time"})
+_OF_STACKS = frozenset({"cpu", "native", "runs", "max_time"})
 RUNS_MAX = 60
 MAX_TIME = "60s"
 
@@ -28,6 +28,7 @@ class ProfileOptions:
     select: str | None
     suite: str | None
     cpu: bool
+    native: bool
     memory: bool
     runs: int
     max_time: str
@@ -71,6 +72,12 @@ class ProfileOptions:
             raise BadInput(
                 "--format collapsed cannot be combined with --baseline and --candidate",
                 "folded stacks are of one client",
+                "profile each with --client",
+            )
+        if options.native and len(options.clients) > 1:
+            raise BadInput(
+                "--native cannot be combined with --baseline and --candidate",
+                "a difference is told of Python functions",
                 "profile each with --client",
             )
         assert options.max_time_s > 0

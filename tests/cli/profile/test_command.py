@@ -28,6 +28,10 @@ ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
         (("--client", "cli-classic", "-k", "upload and cp"), "a profile is of one benchmark"),
         (("--client", "cli-classic", "-k", "no such thing"), ""),
         (("--client", "cli-classic", "--max-time", "soon"), "--max-time"),
+        (
+            ("--baseline", "cli-classic", "--candidate", "cli-classic", "--native"),
+            "--native cannot be combined with --baseline",
+        ),
         (("--client", "cli-classic", "--memory", "--cpu"), "--memory cannot be combined with --cpu"),
         (("--client", "cli-classic", "--memory", "--max-time", "5s"), "--memory cannot be combined with --max-time"),
         (("--client", "cli-classic", "--memory", "--format", "speedscope"), "that is a format of sampled stacks"),
