@@ -12,7 +12,7 @@ import msgspec
 
 from s3bench.errors import MachineError
 from s3bench.profiling.explanation import Cause, CauseKind
-from s3bench.profiling.stack_profile import Frame
+from s3bench.profiling.stack_profile import Frame, file_of_module
 
 CHANGE_MIN_BYTES = 64 << 10
 """Less is not told."""
@@ -54,6 +54,12 @@ class AllocationProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     frames: tuple[Frame, ...]
     held: tuple[HeldMemory, ...]
     other_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError`, which decoding tells with its path, where a record was edited by hand."""
+        frames = range(len(self.frames))
+        if any(frame not in frames for each in self.held for frame in each.frames):
+            raise ValueError("what is held has a frame that is not there")
 
 
 class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -240,18 +246,9 @@ def _frame(module: str, function: str, file: str, line: int) -> Frame:
     return Frame(
         module=name,
         function=function[:_NAME_CHARACTERS],
-        file=_below_import_root(name, file[-_NAME_CHARACTERS:]),
+        file=file_of_module(name, file[-_NAME_CHARACTERS:]),
         line=max(0, line),
     )
-
-
-def _below_import_root(module: str, file: str) -> str:
-    """The end of the file's path that an import of `module` looks for."""
-    if file.startswith("<"):
-        return ""
-    parts = file.split("/")
-    depth = len(module.split(".")) + (parts[-1] == "__init__.py")
-    return "/".join(parts[-depth:])
 
 
 def _unreadable(why: str) -> MachineError:

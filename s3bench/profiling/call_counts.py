@@ -15,7 +15,7 @@ import msgspec
 
 from s3bench.errors import MachineError
 from s3bench.profiling.explanation import Cause, CauseKind
-from s3bench.profiling.stack_profile import Frame
+from s3bench.profiling.stack_profile import Frame, file_of_module
 
 DIFFERENCES_MAX = 50
 """So many differences are reported at most."""
@@ -139,16 +139,9 @@ def _unreadable(why: str) -> MachineError:
 
 def _function(module: str, function: str, file: str) -> Frame:
     name = _MODULE_NAMES.get(module, module)[:_NAME_CHARACTERS]
-    return Frame(module=name, function=function[:_NAME_CHARACTERS], file=_below_import_root(module, file))
-
-
-def _below_import_root(module: str, file: str) -> str:
-    """The end of the file's path that an import of `module` looks for."""
-    if file.startswith("<"):
-        return ""
-    parts = file[-_NAME_CHARACTERS:].split("/")
-    depth = module.count(".") + 1 + parts[-1].startswith("__init__.")
-    return "/".join(parts[-depth:])
+    return Frame(
+        module=name, function=function[:_NAME_CHARACTERS], file=file_of_module(module, file[-_NAME_CHARACTERS:])
+    )
 
 
 def _edge(caller: int, line: int, callee: int, count: int, functions: int) -> CallEdge:

@@ -11,6 +11,7 @@ import msgspec
 from s3bench.profiling.allocations import AllocationProfile
 from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.stack_profile import StackProfile
+from s3bench.results.versioned import decode_versioned
 
 RECORD_VERSION = 1
 
@@ -48,6 +49,19 @@ class ProfileRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     profiles: tuple[ClientProfile, ...] = ()
     memory: ClientMemory | None = None
     explanation: Explanation | None = None
+
+
+def parse_profile(text: bytes, *, source: str) -> ProfileRecord:
+    """Parse a record strictly. Raises `BadInput` with `source` and the JSON path of the error."""
+    return decode_versioned(
+        text,
+        ProfileRecord,
+        key="profile_version",
+        newest=RECORD_VERSION,
+        source=source,
+        noun="record of a profile",
+        fix="pass a file that `s3bench profile -o FILE` wrote",
+    )
 
 
 def encode_profile(record: ProfileRecord) -> bytes:

@@ -1,6 +1,7 @@
 """A profile: the stacks of one client, sampled in several runs of one benchmark."""
 
 from enum import StrEnum
+from math import inf
 
 import msgspec
 
@@ -46,6 +47,15 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.module in _IMPORT_SYSTEM or self.module.startswith(_IMPORT_SYSTEM_PREFIXES)
 
 
+def file_of_module(module: str, path: str) -> str:
+    """The end of a path that an import of `module` looks for; empty for code that has no file."""
+    if path.startswith("<"):
+        return ""
+    parts = path.split("/")
+    depth = module.count(".") + 1 + parts[-1].startswith("__init__.")
+    return "/".join(parts[-depth:])
+
+
 class Stack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stack: indices into the profile's `frames`, the outermost first, and the thread's name."""
 
@@ -72,3 +82,13 @@ class StackProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     frames: tuple[Frame, ...]
     stacks: tuple[Stack, ...]
     runs: tuple[ProfiledRun, ...]
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError`, which decoding tells with its path, where a record was edited by hand."""
+        if not 0 < self.interval_s < inf:
+            raise ValueError("interval_s is not a time above 0")
+        frames, stacks = range(len(self.frames)), range(len(self.stacks))
+        if any(frame not in frames for stack in self.stacks for frame in stack.frames):
+            raise ValueError("a stack has a frame that is not there")
+        if any(stack not in stacks or count < 0 for run in self.runs for stack, count in run.samples.items()):
+            raise ValueError("a run has samples of a stack that is not there, or fewer than none")

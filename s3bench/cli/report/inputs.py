@@ -10,6 +10,7 @@ import msgspec
 from s3bench.bisect.record import BisectRecord, parse_bisect
 from s3bench.errors import BadInput
 from s3bench.gate.record import GateRecord, parse_record
+from s3bench.profiling.record import ProfileRecord, parse_profile
 from s3bench.results.decoding import decode
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
@@ -29,6 +30,7 @@ class Inputs:
     gates: tuple[tuple[str, GateRecord], ...]
     studies: tuple[tuple[str, Study], ...]
     bisections: tuple[tuple[str, BisectRecord], ...] = ()
+    profiles: tuple[tuple[str, ProfileRecord], ...] = ()
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -37,21 +39,24 @@ class _Head(msgspec.Struct, frozen=True):
     gate_version: Any = None
     study_version: Any = None
     bisect_version: Any = None
+    profile_version: Any = None
 
 
 def read_inputs(files: Sequence[Path], *, benchmarks: str = "") -> Inputs:
     """Read the files, of results the `benchmarks` that the expression picks. Raises `BadInput` saying what is wrong."""
-    documents, gates, studies, bisections = [], [], [], []
+    documents, gates, studies, bisections, profiles = [], [], [], [], []
     for file, name in zip(files, _names(files), strict=True):
         source, content = (
             str(file),
-            read_whole(file, of="a results document, a record of a gate or a bisection, or a study"),
+            read_whole(file, of="a results document, a record of a gate, a bisection or a profile, or a study"),
         )
         if _head(content).gate_version is not None:
             record = parse_record(content, source=source)
             gates.append((name, record if record.conclusion is not None else record.concluded()))
         elif _head(content).bisect_version is not None:
             bisections.append((name, parse_bisect(content, source=source)))
+        elif _head(content).profile_version is not None:
+            profiles.append((name, parse_profile(content, source=source)))
         elif _head(content.partition(b"\n")[0]).study_version is not None:
             studies.append((name, parse_study(content, source=source)))
         else:
@@ -61,6 +66,7 @@ def read_inputs(files: Sequence[Path], *, benchmarks: str = "") -> Inputs:
         gates=tuple(gates),
         studies=tuple(studies),
         bisections=tuple(bisections),
+        profiles=tuple(profiles),
     )
 
 

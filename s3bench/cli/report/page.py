@@ -23,6 +23,7 @@ from s3bench.report.page.gate.section import gate_section
 from s3bench.report.page.load.section import load_sections
 from s3bench.report.page.machine_section import machine_section
 from s3bench.report.page.page import render_page
+from s3bench.report.page.profile.section import record_section
 from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.tune.section import tune_section
@@ -49,13 +50,15 @@ def sections_of(inputs: Inputs) -> tuple[Section, ...]:
     gates = (gate_section(record) for _, record in inputs.gates)
     studies = (tune_section(conclude(study), study) for _, study in inputs.studies)
     bisections = (bisection_section(record) for _, record in inputs.bisections)
+    profiles = (record_section(record) for _, record in inputs.profiles)
     machines = [
         *((name, document.machine) for name, document in inputs.documents),
         *((name, record.machine) for name, record in inputs.gates),
         *((name, study.header.machine) for name, study in inputs.studies),
         *((name, record.machine) for name, record in inputs.bisections),
+        *((name, record.machine) for name, record in inputs.profiles),
     ]
-    return (*gates, *studies, *bisections, *_documents(inputs.documents), machine_section(machines))
+    return (*gates, *studies, *bisections, *profiles, *_documents(inputs.documents), machine_section(machines))
 
 
 def check_directory(directory: Path, *, force: bool) -> None:
@@ -125,7 +128,8 @@ def _comparison(documents: Sequence[tuple[str, Document]]) -> Section:
 
 
 def _title(inputs: Inputs) -> str:
-    names = [name for name, _ in (*inputs.gates, *inputs.studies, *inputs.bisections, *inputs.documents)]
+    records = (*inputs.gates, *inputs.studies, *inputs.bisections, *inputs.profiles)
+    names = [name for name, _ in (*records, *inputs.documents)]
     if len(inputs.documents) == len(names) > 1:
         return clipped(f"{', '.join(names[1:])} against {names[0]}", most=_TITLE_MAX)
     if len(names) > 1:
@@ -140,6 +144,8 @@ def _title(inputs: Inputs) -> str:
         search = inputs.bisections[0][1]
         span = f"{search.versions[0]} to {search.versions[-1]}"
         return clipped(f"Bisection of {search.subject}, {span}: {', '.join(search.benchmarks)}", most=_TITLE_MAX)
+    if inputs.profiles:
+        return record_section(inputs.profiles[0][1]).title
     document = inputs.documents[0][1]
     return _load_title(document) if document.is_of_load else _run_title(document)
 
@@ -173,6 +179,7 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
             for name, each in inputs.studies
         ),
         *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.bisections),
+        *((name, each.started_at, None, each.s3bench, each.command_line) for name, each in inputs.profiles),
         *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.documents),
     ]
     for name, started_at, ended_at, version, command in heads:

@@ -14,8 +14,9 @@ from s3bench.bisect.record import encode_bisect
 from s3bench.cli.report import page
 from s3bench.cli.report.command import report_command
 from s3bench.cli.report.inputs import read_inputs
-from s3bench.errors import S3BenchError
+from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.record import encode_record
+from s3bench.profiling.record import ClientProfile, ProfileRecord, encode_profile
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.section import Section
 from s3bench.results.file import write_document
@@ -24,6 +25,7 @@ from tests.compare.documents import document, result
 from tests.report import loads
 from tests.report.conftest import made_up_gates
 from tests.report.page.charts import HOSTILE, dots
+from tests.report.page.profile.stack_profiles import profile
 from tests.report.runs import hostile, two_clients
 from tests.report.test_bisection import record_of, slower_from
 from tests.tune.simulated_client import Link, Simulation, upload
@@ -50,6 +52,15 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = Simulation(link=FAR, workload=upload(64)).study(budget_s=60.0)
     (directory / "tune.jsonl").write_bytes(b"".join(map(encode_line, (known.header, *known.trials))))
     (directory / "bisect.json").write_bytes(encode_bisect(record_of(slower_from(5))))
+    stacks = profile({"app:main;app:work": 50, "app:main;lib:f": 10})
+    record = ProfileRecord(
+        s3bench="0",
+        started_at="2026-11-21T00:00:00Z",
+        benchmark="s3.ls",
+        profiler="py-spy",
+        profiles=(ClientProfile(client="cli-classic@1", stacks=stacks),),
+    )
+    (directory / "profile.json").write_bytes(encode_profile(record))
     (directory / "broken.json").write_text("{", encoding="utf-8")
     return directory
 
@@ -105,6 +116,33 @@ def test_every_kind_of_file_becomes_a_page(report: Report, files: Path, name: st
     assert '<svg class="chart wide"' in text
     assert '<div class="answer' in text
     assert 'id="part-1"' in text
+
+
+def test_the_record_of_a_profile_becomes_a_page(report: Report, files: Path) -> None:
+    text = page_of(report, files, "profile.json")
+    assert "<title>Profile of cli-classic@1: s3.ls</title>" in text
+    assert "app:work" in text
+    assert "2026-11-21 00:00:00 UTC (start)" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"interval_s": 0}, "interval_s is not a time above 0"),
+        ({"stacks": [{"frames": [7]}]}, "a stack has a frame that is not there"),
+        ({"runs": [{"total_time": 1, "cpu_time": 1, "samples": {"7": 1}}]}, "samples of a stack that is not there"),
+    ],
+)
+def test_a_profile_that_was_edited_by_hand_is_refused_with_its_path(
+    report: Report, files: Path, change: dict[str, object], said: str
+) -> None:
+    record = json.loads((files / "profile.json").read_text(encoding="utf-8"))
+    record["profiles"][0]["stacks"] |= change
+    (files / "profile.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(BadInput) as raised:
+        report("profile.json", "-o", "page.html")
+    assert said in str(raised.value)
+    assert "$.profiles[0].stacks" in str(raised.value)
 
 
 def test_of_several_documents_the_comparison_comes_first(report: Report, files: Path) -> None:
