@@ -19,7 +19,9 @@ EXTRA = "profile"
 RATE_HZ = 200
 """Samples per second. At this rate a client needs about 5 % more time; at 1000, several times as much."""
 
-_LOOP = "import time\nend = time.perf_counter() + 0.25\nwhile time.perf_counter() < end: pass"
+_LOOP = "import time\nend = time.perf_counter() + {}\nwhile time.perf_counter() < end: pass"
+# Where it may not trace it tries again for about a second, and says why only if the program still runs then.
+_LOOPS_S = (0.25, 3.0)
 _TRY_OUT_TIMEOUT_S = 60.0
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 _FORBIDDEN = ("Permission denied", "Permission Denied", "Operation not permitted", "EPERM")
@@ -60,16 +62,21 @@ def find_py_spy() -> PySpy | Unavailable:
         return Unavailable(reason="py-spy is not installed", fix=install_command(EXTRA))
     with tempfile.TemporaryDirectory(prefix="s3bench-py-spy-") as directory:
         output = Path(directory) / "stacks"
-        argv = (*PySpy(executable=executable).prefix(output, waits=True), sys.executable, "-I", "-S", "-c", _LOOP)
-        try:
-            done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRY_OUT_TIMEOUT_S, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Unavailable(reason=f"py-spy does not run here ({error})", fix=install_command(EXTRA))
-        if done.returncode == 0 and output.is_file() and output.stat().st_size:
-            return PySpy(executable=executable)
-    return why_py_spy_failed(done.stderr.decode("utf-8", "backslashreplace"), scope=_ptrace_scope())
+        prefix = PySpy(executable=executable).prefix(output, waits=True)
+        for seconds in _LOOPS_S:
+            argv = (*prefix, sys.executable, "-I", "-S", "-c", _LOOP.format(seconds))
+            try:
+                done = subprocess.run(
+                    argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRY_OUT_TIMEOUT_S, check=False
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                return Unavailable(reason=f"py-spy does not run here ({error})", fix=install_command(EXTRA))
+            if done.returncode == 0 and output.is_file() and output.stat().st_size:
+                return PySpy(executable=executable)
+            said = done.stderr.decode("utf-8", "backslashreplace")
+            if not any(word in said for word in _GONE):
+                break
+    return why_py_spy_failed(said, scope=_ptrace_scope())
 
 
 def why_py_spy_failed(said: str, *, scope: int = 0) -> Unavailable:

@@ -1,6 +1,8 @@
 """py-spy is found, and what it says when it fails becomes a reason and a remedy."""
 
+import platform
 import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +53,32 @@ def test_without_py_spy_the_line_that_installs_it_is_told(monkeypatch: pytest.Mo
     assert found.reason == "py-spy is not installed"
     assert "pip install" in found.fix
     assert "py-spy" in found.fix
+
+
+# Forbids ptrace(2) and process_vm_readv(2), as a container without SYS_PTRACE may; see seccomp(2).
+FORBIDDEN = """
+import ctypes, struct
+def step(code, value, true=0, false=0):
+    return struct.pack("HBBI", code, true, false, value)
+steps = (step(0x20, 0), step(0x15, 101, 2), step(0x15, 310, 1), step(0x06, 0x7FFF0000), step(0x06, 0x00050001))
+program = ctypes.create_string_buffer(b"".join(steps))
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(steps), ctypes.addressof(program))), 0, 0) == 0
+from s3bench.run.py_spy import find_py_spy
+print(find_py_spy())
+"""
+
+
+@pytest.mark.skipif((sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the filter is for Linux on x86")
+def test_where_tracing_is_forbidden_the_permission_is_the_reason() -> None:
+    if isinstance(found := find_py_spy(), Unavailable):
+        pytest.skip(f"stacks cannot be sampled here at all: {found}")
+    told = subprocess.run([sys.executable, "-c", FORBIDDEN], check=True, capture_output=True, text=True, timeout=50)
+    assert "py-spy may not trace processes here" in told.stdout
+    assert "--cap-add SYS_PTRACE" in told.stdout
 
 
 def test_one_that_may_not_trace_is_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
