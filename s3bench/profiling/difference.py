@@ -1,6 +1,7 @@
 """What of the time differs between two profiles: functions, calls and imports that carry the change.
 
-Every function and every call of one function by another is a place; its time is inclusive. Of all places that differ by
+Every function and every call of one function by another is a place, with all the time in what it calls; the time of a
+function in itself is another one, which varies less. Of all places that differ by
 more than noise, the one that stands out most is taken first (`s3bench.stats.max_statistic`). Its callers differ as
 well, and what it calls may: of those that carry nearly the same change, the outermost that only one side has is told,
 else the innermost. Then all samples of that place are taken away, and the rest is searched for the next one.
@@ -36,7 +37,9 @@ _MOVED_STATISTIC = 3.0
 _SEED = 20_010_424
 
 _Place = tuple[str, ...]
-"""The name of a function, or those of caller and callee."""
+"""The name of a function, or those of caller and callee, or of a function and `_ITSELF`."""
+
+_ITSELF = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,11 +245,17 @@ class _Search:
         """Whether only one side has this place, and nearly all of its change is time in the function itself."""
         if not new[place] or self._is_import(place):
             return False
+        if self._is_itself(place):
+            return True
         own = active & self._paths_through(place) & (self._leaf_of_path == self._numbers.get(self._places[place][-1:]))
         return bool(self._compare(self._times(own))[0][place] / self._differences[place] >= _NEARLY_ALL)
 
     def _callee_or_call(self, place: int, over: NDArray[np.bool_]) -> int:
-        """The call, if one caller has most of the change of a function; else the function."""
+        """The call, if one caller has most of the change of a function; else the function, or its time in itself."""
+        if self._is_itself(place):
+            function = self._numbers[self._places[place][:1]]
+            is_all = over[function] and self._differences[function] / self._differences[place] >= _NEARLY_ALL
+            return self._callee_or_call(function, over) if is_all else place
         callee = self._numbers.get(self._places[place][-1:])
         if callee is None:
             return place
@@ -264,12 +273,16 @@ class _Search:
         return max(calls, key=lambda number: abs(self._differences[number]), default=None)
 
     def _is_moved(self, place: int) -> bool:
-        """Whether its change is undone elsewhere in its caller, or by other callers: it was moved or renamed."""
-        names = self._places[place]
-        call = place if len(names) > 1 else self._main_call(place)
+        """Whether its change is undone elsewhere in its caller, or by other callers: it was moved or renamed.
+
+        Time of a function in itself may also have moved into what it calls.
+        """
+        names, is_itself = self._places[place], self._is_itself(place)
+        is_call = len(names) > 1 and not is_itself
+        call = place if is_call else self._main_call(self._numbers.get(names[:1], place))
         around = [] if call is None else [self._places[call][:1]]
         if len(names) > 1:
-            around.append(names[1:])
+            around.append(names[:1] if is_itself else names[1:])
         change = self._differences[place]
         for each in around:
             container = self._numbers.get(each)
@@ -283,6 +296,9 @@ class _Search:
     def _is_import(self, place: int) -> bool:
         return self._places[place][-1].endswith(f":{MODULE_CODE}")
 
+    def _is_itself(self, place: int) -> bool:
+        return self._places[place][-1] == _ITSELF
+
     def _paths_through(self, place: int) -> NDArray[np.bool_]:
         through = np.zeros(self._path_count, dtype=bool)
         through[self._incidence_path[self._incidence_place == place]] = True
@@ -290,7 +306,7 @@ class _Search:
 
     def _cause(self, place: int) -> Cause:
         names = self._places[place]
-        caller, callee = names[0] if len(names) > 1 else "", names[-1]
+        caller, callee = names if len(names) > 1 and not self._is_itself(place) else ("", names[0])
         values = self._values[:, place]
         low, high = bootstrap_interval(
             values[: self._baseline_runs], values[self._baseline_runs :], generator=self._generator
@@ -341,12 +357,14 @@ def _by_last_name(modules: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _number_places(names: tuple[str, ...], places: dict[_Place, int], depths: list[int]) -> list[int]:
-    """The functions and calls of a path, each once."""
+    """The functions and calls of a path, each once, and the time of the last one in itself."""
+    numbered = [(depth, (name,)) for depth, name in enumerate(names)]
+    calls = list(enumerate(pairwise((*names, _ITSELF))))
     found: dict[int, None] = {}
-    for depth, place in enumerate([*((name,) for name in names), *pairwise(names)]):
+    for depth, place in (*numbered, *calls):
         number = places.setdefault(place, len(places))
         if number == len(depths):
-            depths.append(depth if len(place) == 1 else depth - len(names))
+            depths.append(depth)
         found[number] = None
     return list(found)
 
@@ -358,8 +376,9 @@ def _most_sampled(profile: StackProfile, paths: tuple[CallPath, ...], names: _Pl
     for run in profile.runs:
         totals.update(run.samples)
     for number, path in enumerate(paths):
+        followed = (*(frame.name for frame in path), _ITSELF)
         for start, frame in enumerate(path):
-            if frame.name == names[0] and tuple(each.name for each in path[start : start + len(names)]) == names:
+            if followed[start : start + len(names)] == names:
                 seen[frame] += totals[number]
     return seen.most_common(1)[0][0] if seen else None
 

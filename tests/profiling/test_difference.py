@@ -74,6 +74,21 @@ def test_a_new_import_is_told_at_its_line_with_the_modules_below_it() -> None:
     assert cause.low < 0.032 < cause.high
 
 
+def test_a_function_that_is_slower_itself_is_told_although_what_it_calls_varies() -> None:
+    work = "cli:main command:run"
+    busy = {path: at for path, at in START.items() if path != work} | {work: 4.0, f"{work} loader:load": 300.0}
+    cause = only(differences(busy, busy | {work: 10.0}))
+    assert (cause.kind, cause.place, cause.caller) == (CauseKind.FUNCTION, "command:run", "")
+    assert (cause.file, cause.line) == ("command.py", 17)
+    assert cause.change == pytest.approx(0.006, abs=0.003)
+
+
+def test_time_that_moves_from_a_function_into_a_new_one_that_it_calls_is_no_change() -> None:
+    work = "cli:main command:run"
+    moved = START | {work: 10.0, f"{work} command:prepare": 30.0}
+    assert differences(START, moved).causes == ()
+
+
 def test_a_slower_function_is_told_and_not_its_callers() -> None:
     path = "cli:main session:create loader:load json:decode"
     cause = only(differences(START, START | {path: 140.0}))
