@@ -20,8 +20,8 @@ SETTINGS = Settings(interval_s=None, timeout_s=30)
 [UPLOAD] = (each for each in read_suite(()) if (each.name, each.dimensions) == ("s3.cp.upload", (("FileSize", "4KB"),)))
 
 
-def test_memory_that_boto3_holds_is_told(tmp_path: Path) -> None:
-    found = find_client(parse_client_spec("boto3-classic"), ClientStore(tmp_path / "store"))
+def test_memory_that_a_client_holds_is_told(tmp_path: Path) -> None:
+    found = find_client(parse_client_spec("crt-python"), ClientStore(tmp_path / "store"))
     (tmp_path / "observed").mkdir()
     conditions = Conditions(env=inspection_variables(injection=FaultInjection(hold_bytes=64 << 20)))
     with (

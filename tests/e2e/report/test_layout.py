@@ -8,9 +8,17 @@ from playwright.sync_api import Page
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from tests.e2e.report.browsing import Open, serious_faults
 from tests.e2e.report.conftest import PageOfKind
-from tests.report.page.kinds import one_cell_page
+from tests.report.page.kinds import PAGES, one_cell_page
 
 SCREENS = ((1280, "light"), (400, "dark"))
+# All kinds share their styles: the suite looks at the kinds on one screen or the other, in turn, `--all` at both.
+ACCESSIBLE = [
+    pytest.param(
+        kind, screen, id=f"{kind}-{screen[1]}", marks=[pytest.mark.campaign] * ((number + place) % len(SCREENS))
+    )
+    for number, kind in enumerate(PAGES)
+    for place, screen in enumerate(SCREENS)
+]
 OPEN_ALL = """() => {
   for (const each of document.querySelectorAll("details")) each.open = true;
   for (const each of document.querySelectorAll(".is-away")) each.classList.remove("is-away");
@@ -56,7 +64,14 @@ def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(page_of_kind: P
         page.emulate_media(color_scheme=scheme)
         assert faults(page) == [], (page_of_kind.kind, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert serious_faults(page) == [], (page_of_kind.kind, width, scheme)
+
+
+@pytest.mark.parametrize(("page_of_kind", "screen"), ACCESSIBLE, indirect=["page_of_kind"])
+def test_axe_finds_nothing_serious(page_of_kind: PageOfKind, screen: tuple[int, str], opened: Open) -> None:
+    width, scheme = screen
+    page = opened(page_of_kind.path, width=width, color_scheme=scheme).page
+    page.evaluate(OPEN_ALL)
+    assert serious_faults(page) == []
 
 
 @pytest.mark.parametrize("page_of_kind", ["trend"], indirect=True)
