@@ -115,7 +115,8 @@ from s3bench.gate.looks import Looks
 )
 @click.option("--verbose", is_flag=True, help="Print every row.")
 @quiet_option
-def gate_command(**typed: Any) -> None:
+@click.pass_context
+def gate_command(context: click.Context, /, **typed: Any) -> None:
     """Decide whether CANDIDATE is slower or needs more memory than BASELINE: PASS, SMALL, FAIL or INCONCLUSIVE.
 
     Both run in alternation, in pairs, until the verdict is certain or 40 pairs are done.
@@ -132,7 +133,9 @@ def gate_command(**typed: Any) -> None:
     from s3bench.cli.gate.action import decide
     from s3bench.cli.gate.options import GateOptions
 
-    options = GateOptions.of(typed)
+    source = click.core.ParameterSource
+    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
+    options = GateOptions.of(typed, given)
     if options.self_test:
         from s3bench.cli.gate.self_test import self_test
 

@@ -18,6 +18,9 @@ _SELF_TEST_ROUNDS = 5
 NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
 
+_OF_RUNS = ("tls", "max_time", "data_interval", "no_explain", "no_instructions", "pairs", "seed", "timeout")
+"""What only matters where clients are run, by the names of the parameters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
@@ -59,10 +62,10 @@ class GateOptions:
     quiet: bool
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any]) -> Self:
-        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
+        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
-        options._check()
+        options._check(given)
         return options
 
     @property
@@ -126,7 +129,7 @@ class GateOptions:
             "select": self.select,
         }
 
-    def _check(self) -> None:
+    def _check(self, given: frozenset[str]) -> None:
         for name in self.exact:
             if name not in EXACT_BY_NAME:
                 near = nearest(name, list(EXACT_BY_NAME))
@@ -161,18 +164,12 @@ class GateOptions:
             raise BadInput(
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
-        running = {
-            "--tls": self.tls,
-            "--max-time": self.max_time,
-            "--data-interval": self.data_interval,
-            "--no-explain": self.no_explain,
-        }
-        given = [] if self.is_live else [name for name, value in running.items() if value]
-        given += [] if self.rounds is None else ["--rounds"]
-        if given:
-            needed = "--self-test" if given == ["--rounds"] else "--baseline and --candidate"
+        senseless = [] if self.is_live else [f"--{name.replace('_', '-')}" for name in _OF_RUNS if name in given]
+        senseless += [] if self.rounds is None else ["--rounds"]
+        if senseless:
+            needed = "--self-test" if senseless == ["--rounds"] else "--baseline and --candidate"
             raise BadInput(
-                f"{given[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(given)} out"
+                f"{senseless[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(senseless)} out"
             )
         assert self.policy.metrics is not None
         assert self.max_time_s is None or self.max_time_s > 0
