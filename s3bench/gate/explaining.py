@@ -25,6 +25,10 @@ LIMIT_S = 180.0
 """The most seconds of all explanations of a gate together."""
 
 
+_PROFILED_UNITS = frozenset({Unit.SECONDS, Unit.BYTES})
+_OTHERS = (RowKind.INSTRUCTIONS, RowKind.SIZE, RowKind.EXACT)
+
+
 class ExplainedCell(Protocol):
     """A benchmark of a live gate."""
 
@@ -92,22 +96,25 @@ def explain_failures(
 def failed_rows(rows: Sequence[GateRow]) -> list[GateRow]:
     """The rows to explain, the largest relative change first: of each benchmark one for time and one for memory.
 
-    A count that FAILs is explained by itself where neither does.
+    Where neither FAILs, another row is explained by itself: instructions, then other sizes, such as page faults, then
+    numbers of requests, modules and so on.
     """
     failed = [
         row for row in rows if row.decides and row.verdict is Verdict.FAIL and row.benchmark and not row.waived_by
     ]
     chosen: dict[tuple[str, str], GateRow] = {}
     for row in failed:
-        if row.kind is RowKind.SIZE and row.change is not None and row.metric in METRICS_BY_NAME:
-            chosen.setdefault((row.benchmark, METRICS_BY_NAME[row.metric].unit), row)
+        if row.kind is RowKind.SIZE and row.change is not None and _unit(row) in _PROFILED_UNITS:
+            chosen.setdefault((row.benchmark, _unit(row)), row)
     explained = {benchmark for benchmark, _ in chosen}
-    counted = [
-        row for row in failed if row.kind in {RowKind.EXACT, RowKind.INSTRUCTIONS} and row.benchmark not in explained
-    ]
-    for row in sorted(counted, key=lambda row: row.kind is not RowKind.INSTRUCTIONS):
-        chosen.setdefault((row.benchmark, "count"), row)
+    others = [row for row in failed if row.kind in _OTHERS and row.benchmark not in explained]
+    for row in sorted(others, key=lambda row: _OTHERS.index(row.kind)):
+        chosen.setdefault((row.benchmark, ""), row)
     return sorted(chosen.values(), key=lambda row: -abs(row.change or 0.0))
+
+
+def _unit(row: GateRow) -> Unit:
+    return METRICS_BY_NAME[row.metric].unit if row.metric in METRICS_BY_NAME else Unit.COUNT
 
 
 def _observed(cell: ExplainedCell, row: GateRow, rows: Sequence[GateRow], *, until_s: float) -> ObservedChange:
@@ -119,7 +126,7 @@ def _observed(cell: ExplainedCell, row: GateRow, rows: Sequence[GateRow], *, unt
     return ObservedChange(
         benchmark=row.benchmark,
         metric=row.metric,
-        unit=METRICS_BY_NAME[row.metric].unit if row.metric in METRICS_BY_NAME else Unit.COUNT,
+        unit=_unit(row),
         change=change,
         baseline=sides[Side.BASELINE],
         candidate=sides[Side.CANDIDATE],

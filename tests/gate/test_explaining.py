@@ -59,6 +59,13 @@ def test_counts_are_explained_where_nothing_else_fails_and_instructions_before_o
     assert [each.metric for each in failed_rows(rows)] == ["instructions"]
 
 
+def test_page_faults_are_no_memory_and_are_explained_where_instructions_are_not() -> None:
+    faults, instructions = row("minor_faults", 0.04), row("instructions", 0.09, kind=RowKind.INSTRUCTIONS)
+    assert [each.metric for each in failed_rows([faults, instructions])] == ["instructions"]
+    assert [each.metric for each in failed_rows([row("modules", None, kind=RowKind.EXACT), faults])] == ["minor_faults"]
+    assert [each.metric for each in failed_rows([faults, row("peak_memory", 0.02)])] == ["peak_memory"]
+
+
 @pytest.mark.parametrize("facts", [{"verdict": Verdict.PASS}, {"waived_by": "known"}, {"kind": RowKind.INFORMING}])
 def test_what_does_not_fail_the_gate_is_not_explained(facts: dict[str, object]) -> None:
     assert failed_rows([row("total_time", **facts)]) == []
