@@ -63,7 +63,7 @@ _SILENT = TRANSPORT.union(
 def check_supported(fields: Mapping[str, str]) -> None:
     """Reject what the headers of a write ask for that is not built here. Raises `S3Error`."""
     if any(name.startswith("x-amz-grant-") for name in fields):
-        raise _no_lists()
+        raise acls_are_disabled()
     encryption = fields.get("x-amz-server-side-encryption", "AES256")
     if encryption in _KMS:
         raise not_implemented("encryption with KMS", header="x-amz-server-side-encryption")
@@ -71,7 +71,7 @@ def check_supported(fields: Mapping[str, str]) -> None:
         message = "The encryption request you specified is not valid. The valid value is AES256."
         raise S3Error(status=400, code="InvalidEncryptionAlgorithmError", message=message)
     if fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
-        raise _no_lists()
+        raise acls_are_disabled()
 
 
 def describe(fields: Mapping[str, str]) -> Description:
@@ -260,5 +260,6 @@ def _bad(message: str) -> S3Error:
     return S3Error(status=400, code="InvalidRequest", message=message)
 
 
-def _no_lists() -> S3Error:
+def acls_are_disabled() -> S3Error:
+    """The error for an access control list."""
     return S3Error(status=400, code="AccessControlListNotSupported", message="The bucket does not allow ACLs")

@@ -11,6 +11,7 @@ from pathlib import Path
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_taken
+from s3bench.s3.emulator.configuration import ConfigurationOperations
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.deleting import DeleteOperations
@@ -207,6 +208,7 @@ class Emulator:
 
     def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
         buckets = BucketOperations(self._store, self._settings.region)
+        configurations = ConfigurationOperations(self._store)
         lists = ListOperations(self._store)
         writes = WriteOperations(self._store, self._memory)
         reads, tags = self._reads, TagOperations(self._store, writes)
@@ -224,6 +226,8 @@ class Emulator:
             Operation.GET_BUCKET_TAGGING: buckets.tagging,
             Operation.PUT_BUCKET_TAGGING: buckets.set_tagging,
             Operation.DELETE_BUCKET_TAGGING: buckets.delete_tagging,
+            Operation.PUT_BUCKET_ACL: configurations.set_acl,
+            **configurations.bucket_reads(),
             Operation.LIST_OBJECTS: lists.objects,
             Operation.LIST_OBJECTS_V2: lists.objects_v2,
             Operation.LIST_OBJECT_VERSIONS: lists.versions,
@@ -238,6 +242,8 @@ class Emulator:
             Operation.GET_OBJECT_TAGGING: tags.tagging,
             Operation.PUT_OBJECT_TAGGING: tags.set_tagging,
             Operation.DELETE_OBJECT_TAGGING: tags.delete_tagging,
+            Operation.GET_OBJECT_ACL: configurations.object_acl,
+            Operation.PUT_OBJECT_ACL: configurations.set_acl,
             Operation.CREATE_MULTIPART_UPLOAD: uploads.create,
             Operation.UPLOAD_PART: uploads.put_part,
             Operation.UPLOAD_PART_COPY: uploads.copy_part,

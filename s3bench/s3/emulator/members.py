@@ -45,6 +45,10 @@ _DESCRIPTION = frozenset({
     "x-amz-meta-", "x-amz-server-side-encryption", "x-amz-storage-class", "x-amz-tagging",
     "x-amz-website-redirect-location",
 })  # fmt: skip
+_LISTS = frozenset({
+    "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write",
+    "x-amz-grant-write-acp",
+})  # fmt: skip
 _READ_CONDITIONS = frozenset({"if-match", "if-modified-since", "if-none-match", "if-unmodified-since"})
 _WRITE_CONDITIONS = frozenset({"if-match", "if-none-match"})
 _COPY_SOURCE = frozenset({
@@ -73,6 +77,17 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_BUCKET_TAGGING: _OWNER,
     Operation.PUT_BUCKET_TAGGING: _OWNER | _BODY_CHECKS,
     Operation.DELETE_BUCKET_TAGGING: _OWNER,
+    Operation.GET_BUCKET_ACL: _OWNER,
+    Operation.PUT_BUCKET_ACL: _OWNER | _BODY_CHECKS | _LISTS,
+    Operation.GET_BUCKET_OWNERSHIP_CONTROLS: _OWNER,
+    Operation.GET_PUBLIC_ACCESS_BLOCK: _OWNER,
+    Operation.GET_BUCKET_ENCRYPTION: _OWNER,
+    Operation.GET_BUCKET_POLICY: _OWNER,
+    Operation.GET_BUCKET_CORS: _OWNER,
+    Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: _OWNER,
+    Operation.GET_BUCKET_WEBSITE: _OWNER,
+    Operation.GET_BUCKET_REPLICATION: _OWNER,
+    Operation.GET_OBJECT_LOCK_CONFIGURATION: _OWNER,
     Operation.LIST_OBJECTS: _LIST | {"marker", "max-keys"},
     Operation.LIST_OBJECTS_V2: _LIST | {"continuation-token", "fetch-owner", "max-keys", "start-after"},
     Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
@@ -91,6 +106,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_OBJECT_TAGGING: _OWNER | {"versionId"},
     Operation.PUT_OBJECT_TAGGING: _OWNER | _BODY_CHECKS | {"versionId"},
     Operation.DELETE_OBJECT_TAGGING: _OWNER | {"versionId"},
+    Operation.GET_OBJECT_ACL: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_ACL: _OWNER | _BODY_CHECKS | _LISTS | {"versionId"},
     Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
     Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
     Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},

@@ -24,6 +24,17 @@ class Operation(Enum):
     GET_BUCKET_TAGGING = "GetBucketTagging"
     PUT_BUCKET_TAGGING = "PutBucketTagging"
     DELETE_BUCKET_TAGGING = "DeleteBucketTagging"
+    GET_BUCKET_ACL = "GetBucketAcl"
+    PUT_BUCKET_ACL = "PutBucketAcl"
+    GET_BUCKET_OWNERSHIP_CONTROLS = "GetBucketOwnershipControls"
+    GET_PUBLIC_ACCESS_BLOCK = "GetPublicAccessBlock"
+    GET_BUCKET_ENCRYPTION = "GetBucketEncryption"
+    GET_BUCKET_POLICY = "GetBucketPolicy"
+    GET_BUCKET_CORS = "GetBucketCors"
+    GET_BUCKET_LIFECYCLE_CONFIGURATION = "GetBucketLifecycleConfiguration"
+    GET_BUCKET_WEBSITE = "GetBucketWebsite"
+    GET_BUCKET_REPLICATION = "GetBucketReplication"
+    GET_OBJECT_LOCK_CONFIGURATION = "GetObjectLockConfiguration"
     LIST_OBJECTS = "ListObjects"
     LIST_OBJECTS_V2 = "ListObjectsV2"
     LIST_OBJECT_VERSIONS = "ListObjectVersions"
@@ -38,6 +49,8 @@ class Operation(Enum):
     GET_OBJECT_TAGGING = "GetObjectTagging"
     PUT_OBJECT_TAGGING = "PutObjectTagging"
     DELETE_OBJECT_TAGGING = "DeleteObjectTagging"
+    GET_OBJECT_ACL = "GetObjectAcl"
+    PUT_OBJECT_ACL = "PutObjectAcl"
     CREATE_MULTIPART_UPLOAD = "CreateMultipartUpload"
     UPLOAD_PART = "UploadPart"
     UPLOAD_PART_COPY = "UploadPartCopy"
@@ -65,6 +78,17 @@ _BUCKET = {
     ("GET", "tagging"): Operation.GET_BUCKET_TAGGING,
     ("PUT", "tagging"): Operation.PUT_BUCKET_TAGGING,
     ("DELETE", "tagging"): Operation.DELETE_BUCKET_TAGGING,
+    ("GET", "acl"): Operation.GET_BUCKET_ACL,
+    ("PUT", "acl"): Operation.PUT_BUCKET_ACL,
+    ("GET", "ownershipControls"): Operation.GET_BUCKET_OWNERSHIP_CONTROLS,
+    ("GET", "publicAccessBlock"): Operation.GET_PUBLIC_ACCESS_BLOCK,
+    ("GET", "encryption"): Operation.GET_BUCKET_ENCRYPTION,
+    ("GET", "policy"): Operation.GET_BUCKET_POLICY,
+    ("GET", "cors"): Operation.GET_BUCKET_CORS,
+    ("GET", "lifecycle"): Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION,
+    ("GET", "website"): Operation.GET_BUCKET_WEBSITE,
+    ("GET", "replication"): Operation.GET_BUCKET_REPLICATION,
+    ("GET", "object-lock"): Operation.GET_OBJECT_LOCK_CONFIGURATION,
     ("GET", "versions"): Operation.LIST_OBJECT_VERSIONS,
     ("GET", "uploads"): Operation.LIST_MULTIPART_UPLOADS,
     ("POST", "delete"): Operation.DELETE_OBJECTS,
@@ -78,6 +102,8 @@ _OBJECT = {
     ("GET", "tagging"): Operation.GET_OBJECT_TAGGING,
     ("PUT", "tagging"): Operation.PUT_OBJECT_TAGGING,
     ("DELETE", "tagging"): Operation.DELETE_OBJECT_TAGGING,
+    ("GET", "acl"): Operation.GET_OBJECT_ACL,
+    ("PUT", "acl"): Operation.PUT_OBJECT_ACL,
     ("POST", "uploads"): Operation.CREATE_MULTIPART_UPLOAD,
     ("PUT", "uploadId"): Operation.UPLOAD_PART,
     ("GET", "uploadId"): Operation.LIST_PARTS,
@@ -101,7 +127,7 @@ _ELSEWHERE = {
         ["acl", "annotation", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
     ),
 }
-"""Sub-resources that S3 has and the emulator has not."""
+"""Sub-resources that S3 has and the emulator has not, or has for reading alone."""
 
 SIGNATURE_PARAMETERS = frozenset({
     "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires",
@@ -144,7 +170,7 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
         raise _not_allowed(method, "SERVICE")
     kind, table = ("object", _OBJECT) if key else ("bucket", _BUCKET)
     for name in query:
-        if name in _ELSEWHERE[kind]:
+        if name in _ELSEWHERE[kind] and (method, name) not in table:
             raise not_implemented(f"?{name} of {kind}s")
     subresource = next((name for name in query if (method, name) in table), "")
     operation = table.get((method, subresource))

@@ -12,6 +12,7 @@ import botocore.session
 import pytest
 from botocore.model import OperationModel, StructureShape
 
+from s3bench.s3.emulator.configuration import UNSET
 from s3bench.s3.emulator.members import ACCOUNT_ID, ELEMENTS, HONOURED, NO_EFFECT
 from s3bench.s3.emulator.operation import Operation
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -95,6 +96,15 @@ class Wire:
         return self.send(model.http["method"], f"{path}?{said}", headers=fields | (headers or {}), body=body)
 
 
+def is_done(operation: Operation, answer: Answer) -> bool:
+    """Whether the operation itself was reached, which may have nothing to give."""
+    if operation in UNSET:
+        return answer.text("Code") == UNSET[operation].code
+    if operation in {Operation.PUT_BUCKET_ACL, Operation.PUT_OBJECT_ACL}:
+        return answer.text("Code") == "AccessControlListNotSupported"
+    return answer.status < 300
+
+
 def wire_names(model: OperationModel) -> dict[str, str]:
     """The members that are headers or in the query, by their names on the wire: which of both."""
     found = {}
@@ -158,7 +168,7 @@ def test_what_is_not_read_is_refused_by_its_name(wire: Wire, operation: Operatio
         if MODEL.operation_model(operation.value).http["method"] != "HEAD":
             assert name in answer.text("Message"), name
             assert name in {answer.text("Header"), answer.text("ArgumentName")}
-    assert wire.ask(operation).status < 300, "the request as such is refused, so the refusals show nothing"
+    assert is_done(operation, wire.ask(operation)), "the request as such is refused, so the refusals show nothing"
 
 
 @pytest.mark.parametrize("operation", BODIES, ids=lambda operation: operation.value)
@@ -199,7 +209,7 @@ def test_the_expected_owner_of_a_bucket_is_the_one_account(wire: Wire, operation
     assert (other.status, wrong.status) == (403, 400)
     if other.body:
         assert (other.text("Code"), wrong.text("Code")) == ("AccessDenied", "InvalidBucketOwnerAWSAccountID")
-    assert wire.ask(operation, headers={name: ACCOUNT_ID}).status < 300
+    assert is_done(operation, wire.ask(operation, headers={name: ACCOUNT_ID}))
 
 
 def test_what_has_no_effect_does_not_disturb(wire: Wire) -> None:
@@ -251,11 +261,12 @@ def test_headers_in_the_query_are_refused(wire: Wire, name: str) -> None:
     assert (answer.status, answer.text("Code")) == (501, "NotImplemented")
 
 
-# ListDirectoryBuckets is ListBuckets at another host; WriteGetObjectResponse has a host and a path of its own.
+# ListDirectoryBuckets is ListBuckets at another host; WriteGetObjectResponse has a host and a path of its own;
+# GetBucketLifecycle is the former name of GetBucketLifecycleConfiguration.
 UNSUPPORTED = sorted(
     set(MODEL.operation_names)
     - {operation.value for operation in Operation}
-    - {"ListDirectoryBuckets", "WriteGetObjectResponse"}
+    - {"GetBucketLifecycle", "ListDirectoryBuckets", "WriteGetObjectResponse"}
 )
 
 

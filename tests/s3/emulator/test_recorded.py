@@ -742,3 +742,65 @@ def test_an_override_that_no_header_can_hold(s3: Asker) -> None:
     answer = s3.ask("GET", "k", query={"response-cache-control": value})
     assert (answer.status, answer.code) == (400, "InvalidArgument")
     assert answer.texts("ArgumentName") == ["response-cache-control"]
+
+
+# Configurations that nothing was set of.
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        # TestS3BucketPolicy::test_bucket_policy_crud
+        ("policy", "NoSuchBucketPolicy", "The bucket policy does not exist"),
+        # TestS3Cors::test_get_cors
+        ("cors", "NoSuchCORSConfiguration", "The CORS configuration does not exist"),
+        # TestS3BucketLifecycle::test_delete_bucket_lifecycle_configuration
+        ("lifecycle", "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"),
+        # TestS3StaticWebsiteHosting::test_crud_website_configuration
+        ("website", "NoSuchWebsiteConfiguration", "The specified bucket does not have a website configuration"),
+        # TestS3::test_replication_config
+        ("replication", "ReplicationConfigurationNotFoundError", "The replication configuration was not found"),
+        # TestS3ObjectLock::test_get_object_lock_configuration_exc
+        (
+            "object-lock",
+            "ObjectLockConfigurationNotFoundError",
+            "Object Lock configuration does not exist for this bucket",
+        ),
+    ],
+)
+def test_a_configuration_that_is_not_set_is_said_by_its_own_error(
+    s3: Asker, query: str, code: str, message: str
+) -> None:
+    answer = s3.ask("GET", query={query: ""})
+    assert refusal_of(answer) == refused(404, code, BucketName="bucket")
+    assert answer.texts("Message") == [message]
+    assert s3.ask("GET", query={query: ""}, bucket="absent").code == "NoSuchBucket"
+
+
+def test_the_settings_of_a_new_bucket(s3: Asker) -> None:
+    # TestS3BucketOwnershipControls::test_crud_bucket_ownership_controls[default-ownership],
+    # TestS3PublicAccessBlock::test_crud_public_access_block[get-default-public-access-block],
+    # TestS3::test_s3_default_bucket_encryption
+    assert s3.ask("GET", query={"ownershipControls": ""}).texts("Rule/ObjectOwnership") == ["BucketOwnerEnforced"]
+    blocked = s3.ask("GET", query={"publicAccessBlock": ""})
+    assert {node.tag: node.text for node in blocked.tree} == dict.fromkeys(
+        ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"), "true"
+    )
+    encryption = s3.ask("GET", query={"encryption": ""})
+    assert (encryption.texts(".//SSEAlgorithm"), encryption.texts(".//BucketKeyEnabled")) == (["AES256"], ["false"])
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+def test_the_owner_has_full_control_and_no_other_list_can_be_set(s3: Asker, key: str) -> None:
+    # TestS3::test_bucket_exists[get-bucket-acl], TestS3::test_s3_object_acl[get-object-acl-default]
+    s3.ask("PUT", "k", body=b"data")
+    answer = s3.ask("GET", key, query={"acl": ""})
+    assert answer.texts(".//Permission") == ["FULL_CONTROL"]
+    assert len(set(answer.texts(".//ID"))) == 1
+    assert s3.ask("PUT", key, query={"acl": ""}, headers={"x-amz-acl": "private"}).code == (
+        "AccessControlListNotSupported"
+    )
+
+
+def test_the_access_control_list_of_a_missing_object_is_an_error(s3: Asker) -> None:
+    assert s3.ask("GET", "absent", query={"acl": ""}).code == "NoSuchKey"
