@@ -11,6 +11,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -63,6 +64,23 @@ def test_botocore_copies_any_name(client: Any, name: str) -> None:
     client.put_object(Bucket="bucket", Key=name, Body=name.encode())
     client.copy_object(Bucket="bucket", Key="copy", CopySource={"Bucket": "bucket", "Key": name})
     assert body_of(client, "copy") == name.encode()
+
+
+def test_botocore_reads_the_configuration_of_a_bucket(client: Any) -> None:
+    client.put_object(Bucket="bucket", Key="k", Body=b"x")
+    for acl in (client.get_bucket_acl(Bucket="bucket"), client.get_object_acl(Bucket="bucket", Key="k")):
+        [grant] = acl["Grants"]
+        assert (grant["Permission"], grant["Grantee"]["Type"]) == ("FULL_CONTROL", "CanonicalUser")
+        assert grant["Grantee"]["ID"] == acl["Owner"]["ID"]
+    [rule] = client.get_bucket_ownership_controls(Bucket="bucket")["OwnershipControls"]["Rules"]
+    assert rule == {"ObjectOwnership": "BucketOwnerEnforced"}
+    blocked = client.get_public_access_block(Bucket="bucket")["PublicAccessBlockConfiguration"]
+    assert len(blocked) == 4
+    assert all(blocked.values())
+    [rule] = client.get_bucket_encryption(Bucket="bucket")["ServerSideEncryptionConfiguration"]["Rules"]
+    assert rule["ApplyServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    with pytest.raises(ClientError, match="NoSuchBucketPolicy"):
+        client.get_bucket_policy(Bucket="bucket")
 
 
 @pytest.mark.parametrize("name", NAMES)
