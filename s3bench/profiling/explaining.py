@@ -121,7 +121,7 @@ class Explainer:
             self._note("stacks were not sampled", sides)
             return nothing
         baseline, candidate = (side.profile for side in sides)
-        whole = _plain_change(sides) if change.change is None else change.change
+        whole = _plain_change(sides, change.metric) if change.change is None else change.change
         found = time_differences(baseline, candidate, suspected=suspected_places(counted, (baseline, candidate)))
         causes = narrowed(found.causes, counted, (baseline, candidate))
         if change.unit is not Unit.SECONDS:
@@ -182,7 +182,8 @@ def _rest(causes: Sequence[Cause], whole: float) -> float:
     return whole - sum(cause.change or 0.0 for cause in causes)
 
 
-def _plain_change(sides: Sequence[SampledSide]) -> float:
-    """The median difference of the total times of pairs of runs without the profiler, in seconds."""
-    baseline, candidate = (side.plain_times for side in sides)
+def _plain_change(sides: Sequence[SampledSide], metric: str) -> float:
+    """The median difference of the total or CPU times of pairs of runs without the profiler, in seconds."""
+    is_cpu = metric in _CPU_METRICS
+    baseline, candidate = (side.plain_cpu_times if is_cpu else side.plain_times for side in sides)
     return median(after - before for before, after in zip(baseline, candidate, strict=True))

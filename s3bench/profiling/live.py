@@ -39,10 +39,11 @@ _HASH_SEEDS_FROM = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledSide:
-    """What one side showed so far: its profile, and the total times of runs without the profiler, in seconds."""
+    """What one side showed so far: its profile, and total and CPU times of runs without the profiler, in seconds."""
 
     profile: StackProfile
     plain_times: tuple[float, ...] = ()
+    plain_cpu_times: tuple[float, ...] = ()
 
     @property
     def slowdown(self) -> float | None:
@@ -91,7 +92,7 @@ def sample_stacks(
     builders = [ProfileBuilder(sampled=sampled, interval_s=profiler.interval_s) for _ in sides]
     readers = [_reader(profiler, side.runner.client, sampled) for side in sides]
     log = directory / f"{profiler.name}.log"
-    plain: list[list[float]] = [[] for _ in sides]
+    plain: list[list[Measurement]] = [[] for _ in sides]
     order = list(range(len(sides)))
     round_number = 0
     while True:
@@ -103,7 +104,7 @@ def sample_stacks(
                 if isinstance(run, Failure):
                     yield run
                     return
-                plain[number].append(run.total_time)
+                plain[number].append(run)
             output = directory / _FILE
             output.unlink(missing_ok=True)
             prefix = (*_APART, str(log), *profiler.prefix(output, waits=sampled is Sampled.WALL_TIME))
@@ -116,8 +117,12 @@ def sample_stacks(
         order.reverse()
         round_number += 1
         yield tuple(
-            SampledSide(profile=builder.profile, plain_times=tuple(times))
-            for builder, times in zip(builders, plain, strict=True)
+            SampledSide(
+                profile=builder.profile,
+                plain_times=tuple(run.total_time for run in runs),
+                plain_cpu_times=tuple(run.cpu_time or 0.0 for run in runs),
+            )
+            for builder, runs in zip(builders, plain, strict=True)
         )
 
 

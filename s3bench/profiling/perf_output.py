@@ -18,16 +18,13 @@ from pathlib import Path, PurePosixPath
 
 from s3bench.profiling.go_functions import GoFunctions, read_go_functions
 from s3bench.profiling.py_spy_output import Samples
-from s3bench.profiling.stack_profile import MAIN_THREAD, Frame
+from s3bench.profiling.stack_profile import MAIN_THREAD, UNNAMED, Frame
 
 KERNEL = "[kernel]"
 """The module of all functions of the kernel and of its modules."""
 
-UNNAMED = "(no name)"
-"""The function of addresses that have no name: perf and Go's table know none."""
-
 _THREAD = re.compile(r"(\S.*?) +(\d{1,10})/(\d{1,10})\s*")
-_FRAME = re.compile(r"\s+([0-9a-f]{1,16}) (\[unknown\]|.*?\S) \((.*)\)\s*")
+_FRAME = re.compile(r"\s+([0-9a-f]{1,16}) (\[unknown\]|.*?\S) \((/.*|\[.*|[^()]*)\)\s*")
 _UNKNOWN = "[unknown]"
 _KERNEL_FROM = 1 << 63  # the kernel has the upper half of all addresses
 _GENERATED = ("type:", "type..", "go:")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from s3bench.errors import MachineError
@@ -26,7 +26,7 @@ _TRY_OUT_TIMEOUT_S = 60.0
 _READ_TIMEOUT_S = 300.0
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _USER_EVENTS_MAX = 2  # with a higher setting (of Debian and Ubuntu) only root has any events
-_FORBIDDEN = ("No permission", "Permission denied", "Operation not permitted", "is limited", "perf_event_paranoid")
+_FORBIDDEN = ("No permission to enable", "operations is limited", "perf_event_paranoid")
 _WRONG_KERNEL = "perf not found for kernel"
 _UNKNOWN_EVENT = ("not supported", "event syntax error")
 _SAID_CHARACTERS = 300
@@ -82,14 +82,9 @@ def find_perf() -> Perf | Unavailable:
     executable = shutil.which("perf")
     if executable is None:
         return Unavailable(reason="perf is not installed", fix=_INSTALL)
-    found: Unavailable | None = None
-    for event in _EVENTS:
-        perf = Perf(executable=executable, event=event)
-        found = _reason_against(perf)
-        if found is None:
-            return perf
-    assert found is not None
-    return found
+    whole, user = _EVENTS
+    found = _tried_out(Perf(executable=executable, event=whole))
+    return found if isinstance(found, Perf) else _tried_out(Perf(executable=executable, event=user))
 
 
 def why_perf_failed(said: str, *, paranoid: int = 0) -> Unavailable:
@@ -121,7 +116,11 @@ def _permission(paranoid: int) -> str:
     return "allow the system call perf_event_open: in a container, `--cap-add PERFMON`"
 
 
-def _reason_against(perf: Perf) -> Unavailable | None:
+def _tried_out(perf: Perf) -> Perf | Unavailable:
+    """Sample a loop; the event of what is returned is the one that was sampled, as perf leaves out the kernel itself.
+
+    Only root may sample the kernel where kernel.perf_event_paranoid is 2, the kernel's own default.
+    """
     with tempfile.TemporaryDirectory(prefix="s3bench-perf-") as directory:
         recorded, text = Path(directory) / "perf.data", Path(directory) / "perf.txt"
         argv = (*perf.prefix(recorded, waits=False), sys.executable, "-I", "-S", "-c", _LOOP)
@@ -141,7 +140,27 @@ def _reason_against(perf: Perf) -> Unavailable | None:
         complaint = _write_text(perf.executable, recorded, text)
         if complaint:
             return Unavailable(reason=f"perf cannot read what it recorded ({complaint})")
-        return None if text.stat().st_size else Unavailable(reason="perf sampled nothing, though it ran")
+        if not text.stat().st_size:
+            return Unavailable(reason="perf sampled nothing of a short loop")
+        return replace(perf, event=_EVENTS[1]) if _is_user_alone(perf.executable, recorded) else perf
+
+
+def _is_user_alone(executable: str, recorded: Path) -> bool:
+    """Whether the event that was recorded is that of user space."""
+    argv = (executable, "evlist", "--force", "-i", str(recorded))
+    environment = _environment(str(recorded.parent))
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TRY_OUT_TIMEOUT_S,
+            check=False,
+            env=environment,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return _EVENTS[1].encode() in done.stdout.split()
 
 
 def _write_text(executable: str, recorded: Path, text: Path) -> str:

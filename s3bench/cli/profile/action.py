@@ -44,7 +44,6 @@ _RUNS_MIN = 5
 _PLAIN_RUNS = 5
 _SHARE_KNOWN_TO = 0.01
 _FUNCTIONS = 5
-_METRIC = "total_time"
 _NAMED_MAX = 5
 
 
@@ -90,8 +89,12 @@ def _profiler(options: ProfileOptions, clients: Sequence[FoundClient]) -> Profil
             raise MachineError("stacks cannot be sampled here", each.reason, each.fix)
         profilers.append(each)
     if len({each.name for each in profilers}) > 1:
-        names = " and ".join(f"{client.label} by {each.name}" for client, each in zip(clients, profilers, strict=True))
-        raise BadInput("the two clients cannot be compared", f"{names} are sampled", "profile each with --client")
+        baseline, candidate = (client.label for client in clients)
+        raise BadInput(
+            "the two clients cannot be compared",
+            f"{baseline} is sampled by {profilers[0].name}, {candidate} by {profilers[1].name}",
+            "profile each with --client",
+        )
     profiler = profilers[0]
     if isinstance(profiler, PySpy):
         return dataclasses.replace(profiler, native=options.native)
@@ -178,7 +181,7 @@ def _with_stacks(
     explanation = explainer.explain(
         ObservedChange(
             benchmark=record.benchmark,
-            metric=_METRIC,
+            metric="total_time" if profiler.sees_waiting else "cpu_time",
             unit=Unit.SECONDS,
             change=None,
             baseline=baseline,
