@@ -26,6 +26,7 @@ KERNEL = "[kernel]"
 _THREAD = re.compile(r"(\S.*?) +(\d{1,10})/(\d{1,10})\s*")
 _FRAME = re.compile(r"\s+([0-9a-f]{1,16}) (\[unknown\]|.*?\S) \((/.*|\[.*|[^()]*)\)\s*")
 _UNKNOWN = "[unknown]"
+_LINE_CHARACTERS_MAX = 16 << 10
 _KERNEL_FROM = 1 << 63  # the kernel has the upper half of all addresses
 _GENERATED = ("type:", "type..", "go:")
 """What Go's names begin with of functions that belong to no package, such as those that compare structures."""
@@ -79,7 +80,7 @@ def _counted(lines: Iterable[str]) -> Mapping[tuple[_Thread, tuple[_Place, ...]]
     counts: Counter[tuple[_Thread, tuple[_Place, ...]]] = Counter()
     thread: _Thread | None = None
     places: list[_Place] = []
-    for line in chain(lines, ("",)):
+    for line in chain((line[:_LINE_CHARACTERS_MAX] for line in lines), ("",)):
         if found := _THREAD.fullmatch(line):
             thread, places = _Thread(found[1], int(found[2]), int(found[3])), []
         elif found := _FRAME.fullmatch(line):

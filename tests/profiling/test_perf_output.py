@@ -145,6 +145,10 @@ def test_what_cannot_be_read_is_left_out() -> None:
     assert stacks(text) == [("runtime:goexit",)]
 
 
+def test_a_line_without_an_end_does_not_take_long() -> None:
+    assert stacks(sample("1001 [unknown] (/opt/s5cmd)", "1 f" + " (/" * 1_000_000)) == [("runtime:goexit",)]
+
+
 _THREADS = ("s5cmd 7/7 ", " 1/", "x 99999999999/1", "")
 _FRAMES = ("\t1001 [unknown] (/opt/s5cmd)", "\tffffffffffffffff f ([k])", "\t(", "\t0 a ()")
 _PIECES = st.sampled_from((*_THREADS, *_FRAMES))
