@@ -76,7 +76,7 @@ class LineTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class CodeSegment:
     """Bytes of a file that are executed: where they are in the file, and in memory."""
 
     offset: int
@@ -89,7 +89,7 @@ class GoFunctions:
     """The functions of one program."""
 
     table: LineTable
-    segments: tuple[Segment, ...]
+    segments: tuple[CodeSegment, ...]
 
     @property
     def first_address(self) -> int:
@@ -169,7 +169,7 @@ def _go_functions(file: BinaryIO) -> GoFunctions | None:
         if not (found.name(entry) or "").startswith(_ENTRY):
             return None
     segments = (
-        Segment(offset=offset, address=address, size=size)
+        CodeSegment(offset=offset, address=address, size=size)
         for kind, flags, offset, address, size in _rows(file, segments_at, segment_bytes, segment_count, _SEGMENT)
         if kind == _LOAD and flags & _EXECUTABLE
     )
