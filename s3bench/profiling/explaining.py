@@ -18,14 +18,13 @@ from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
 from s3bench.profiling.explanation import Cause, Explanation
 from s3bench.profiling.joining import joined, narrowed, suspected_places
-from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.live import Profiler, SampledSide, find_python_profiler, sample_stacks
 from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange
 from s3bench.profiling.stack_profile import Sampled
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
-from s3bench.run.py_spy import PySpy
 
 PAIRS_MAX = 40
 """Pairs of runs under the profiler at most: 3 ms of half a second are found with half as many."""
@@ -44,13 +43,13 @@ _CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 class Explainer:
     """Explains changes, one after the other. `directory` is made, for what profilers write; `now` is the clock.
 
-    `sampled` is what is sampled, by the metric where it is `None`, in at most `pairs_max` runs of each side; `say` gets
-    the number of runs so far.
+    `find` finds what samples both sides. `sampled` is what is sampled, by the metric where it is `None`, in at most
+    `pairs_max` runs of each side; `say` gets the number of runs so far.
     """
 
     directory: Path
     now: Callable[[], float]
-    find: Callable[[FoundClient], PySpy | Unavailable] = find_profiler
+    find: Callable[[FoundClient], Profiler | Unavailable] = find_python_profiler
     sampled: Sampled | None = None
     pairs_max: int = PAIRS_MAX
     say: Callable[[int], None] = lambda _: None
@@ -69,7 +68,7 @@ class Explainer:
             causes=joined(found.causes, counted, change.known, is_more=found.change >= 0),
             unexplained=found.unexplained,
             runs=len(found.sides[1].profile.runs) if found.sides else 0,
-            profiler="py-spy" if found.sides else "",
+            profiler=found.profiler,
             slowdown=found.sides[1].slowdown if found.sides else None,
             notes=tuple(self._notes),
             baseline=found.sides[0].profile if found.sides else None,
@@ -116,24 +115,26 @@ class Explainer:
         if isinstance(profiler, Unavailable):
             self._note("stacks were not sampled", profiler)
             return nothing
-        sides = self._rounds(change, dataclasses.replace(profiler, rate_hz=COMPARING_HZ))
+        rate_hz = max(COMPARING_HZ, profiler.rate_hz)
+        sides = self._rounds(change, dataclasses.replace(profiler, rate_hz=rate_hz))
         if isinstance(sides, Failure):
             self._note("stacks were not sampled", sides)
             return nothing
         baseline, candidate = (side.profile for side in sides)
-        whole = _plain_change(sides) if change.change is None else change.change
+        whole = _plain_change(sides, change.metric) if change.change is None else change.change
         found = time_differences(baseline, candidate, suspected=suspected_places(counted, (baseline, candidate)))
         causes = narrowed(found.causes, counted, (baseline, candidate))
         if change.unit is not Unit.SECONDS:
-            return _Found(change=whole, causes=causes, sides=sides)
+            return _Found(change=whole, causes=causes, sides=sides, profiler=profiler.name)
         return _Found(
             change=whole,
             causes=_with_shares(causes, whole),
             unexplained=_rest(causes, whole),
             sides=sides,
+            profiler=profiler.name,
         )
 
-    def _rounds(self, change: ObservedChange, profiler: PySpy) -> tuple[SampledSide, ...] | Failure:
+    def _rounds(self, change: ObservedChange, profiler: Profiler) -> tuple[SampledSide, ...] | Failure:
         """Sample both sides until there is no time for another round."""
         by_metric = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
         sides: tuple[SampledSide, ...] | Failure = ()
@@ -169,6 +170,7 @@ class _Found:
     causes: tuple[Cause, ...] = ()
     unexplained: float | None = None
     sides: tuple[SampledSide, ...] = ()
+    profiler: str = ""
 
 
 def _with_shares(causes: Sequence[Cause], whole: float) -> tuple[Cause, ...]:
@@ -180,7 +182,8 @@ def _rest(causes: Sequence[Cause], whole: float) -> float:
     return whole - sum(cause.change or 0.0 for cause in causes)
 
 
-def _plain_change(sides: Sequence[SampledSide]) -> float:
-    """The median difference of the total times of pairs of runs without the profiler, in seconds."""
-    baseline, candidate = (side.plain_times for side in sides)
+def _plain_change(sides: Sequence[SampledSide], metric: str) -> float:
+    """The median difference of the total or CPU times of pairs of runs without the profiler, in seconds."""
+    is_cpu = metric in _CPU_METRICS
+    baseline, candidate = (side.plain_cpu_times if is_cpu else side.plain_times for side in sides)
     return median(after - before for before, after in zip(baseline, candidate, strict=True))

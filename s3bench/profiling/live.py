@@ -1,12 +1,15 @@
-"""Runs clients under py-spy, one of a pair after the other, and collects their stacks.
+"""Runs clients under py-spy or perf, one of a pair after the other, and collects their stacks.
 
 Nothing that is measured in these runs enters a result: the profiler slows them down.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
@@ -15,26 +18,32 @@ from s3bench.clients.launch import PROBES
 from s3bench.clients.registry import known_client
 from s3bench.errors import ClientNotFound, MachineError
 from s3bench.profiling.observed_change import ProfiledSide
+from s3bench.profiling.perf_output import parse_perf
 from s3bench.profiling.profile_builder import ProfileBuilder
-from s3bench.profiling.py_spy_output import ImportRoots, parse_py_spy
+from s3bench.profiling.py_spy_output import ImportRoots, Samples, parse_py_spy
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
+from s3bench.run.perf import Perf, find_perf, perf_event_paranoid, why_perf_failed
 from s3bench.run.py_spy import PySpy, find_py_spy, why_py_spy_failed
 
+Profiler = PySpy | Perf
+
 _FILE = "stacks"
-_LOG = "py-spy.log"
-# py-spy writes what it has to say between the client's own lines, so that it gets a file of its own.
+_TEXT = "stacks.txt"
+_SAID_CHARACTERS = 1000
+# A profiler writes what it has to say between the client's own lines, so that both get a file of their own.
 _APART = ("/bin/sh", "-c", 'log="$0" && exec "$@" 2>"$log"')
 _HASH_SEEDS_FROM = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledSide:
-    """What one side showed so far: its profile, and the total times of runs without the profiler, in seconds."""
+    """What one side showed so far: its profile, and total and CPU times of runs without the profiler, in seconds."""
 
     profile: StackProfile
     plain_times: tuple[float, ...] = ()
+    plain_cpu_times: tuple[float, ...] = ()
 
     @property
     def slowdown(self) -> float | None:
@@ -44,20 +53,30 @@ class SampledSide:
         return median(run.total_time for run in self.profile.runs) / median(self.plain_times)
 
 
-def find_profiler(client: FoundClient) -> PySpy | Unavailable:
-    """Find what can sample the stacks of a client here."""
-    if not known_client(client.kind).is_python:
-        return Unavailable(
-            reason=f"{client.kind} is not written in Python, and py-spy sees Python alone",
-            fix="sample it with `perf record` or its own profiler",
-        )
-    return find_py_spy()
+def find_profiler(client: FoundClient) -> Profiler | Unavailable:
+    """Find what can sample the stacks of a client here: py-spy those of Python, perf those of other programs."""
+    if known_client(client.kind).is_python:
+        return find_py_spy()
+    found = find_perf()
+    if isinstance(found, Perf):
+        return found
+    return replace(found, reason=f"{client.kind} is not written in Python, and {found.reason}")
+
+
+def find_python_profiler(client: FoundClient) -> PySpy | Unavailable:
+    """Find what can sample the stacks of a client here also while it waits, for changes of its total time."""
+    if known_client(client.kind).is_python:
+        return find_py_spy()
+    return Unavailable(
+        reason=f"{client.kind} is not written in Python, and py-spy sees Python alone",
+        fix="compare where its CPU time goes: s3bench profile --baseline ... --candidate ...",
+    )
 
 
 def sample_stacks(
     sides: Sequence[ProfiledSide],
     settings: Settings,
-    profiler: PySpy,
+    profiler: Profiler,
     sampled: Sampled,
     directory: Path,
     *,
@@ -71,8 +90,9 @@ def sample_stacks(
     """
     quiet = replace(settings, interval_s=None, measures_speed=False, keeps_timeline=False)
     builders = [ProfileBuilder(sampled=sampled, interval_s=profiler.interval_s) for _ in sides]
-    roots = [import_roots(side.runner.client) for side in sides]
-    plain: list[list[float]] = [[] for _ in sides]
+    readers = [_reader(profiler, side.runner.client, sampled) for side in sides]
+    log = directory / f"{profiler.name}.log"
+    plain: list[list[Measurement]] = [[] for _ in sides]
     order = list(range(len(sides)))
     round_number = 0
     while True:
@@ -84,21 +104,25 @@ def sample_stacks(
                 if isinstance(run, Failure):
                     yield run
                     return
-                plain[number].append(run.total_time)
+                plain[number].append(run)
             output = directory / _FILE
             output.unlink(missing_ok=True)
-            prefix = (*_APART, str(directory / _LOG), *profiler.prefix(output, waits=sampled is Sampled.WALL_TIME))
+            prefix = (*_APART, str(log), *profiler.prefix(output, waits=sampled is Sampled.WALL_TIME))
             run = _run(side, quiet, hash_seed, prefix, directory)
             if isinstance(run, Failure):
-                yield run
+                yield msgspec.structs.replace(run, why=run.why or _said(log)[-_SAID_CHARACTERS:])
                 return
-            samples = parse_py_spy(_written(output, directory / _LOG), sampled=sampled, roots=roots[number])
-            builders[number].add(samples.samples, total_time=run.total_time, cpu_time=run.cpu_time or 0.0)
+            samples = readers[number](output, log)
+            builders[number].add(samples, total_time=run.total_time, cpu_time=run.cpu_time or 0.0)
         order.reverse()
         round_number += 1
         yield tuple(
-            SampledSide(profile=builder.profile, plain_times=tuple(times))
-            for builder, times in zip(builders, plain, strict=True)
+            SampledSide(
+                profile=builder.profile,
+                plain_times=tuple(run.total_time for run in runs),
+                plain_cpu_times=tuple(run.cpu_time or 0.0 for run in runs),
+            )
+            for builder, runs in zip(builders, plain, strict=True)
         )
 
 
@@ -131,10 +155,36 @@ def _run(
     return side.runner.run_once(0, settings, "profile", conditions)
 
 
-def _written(output: Path, log: Path) -> str:
+def _reader(profiler: Profiler, client: FoundClient, sampled: Sampled) -> Callable[[Path, Path], Samples]:
+    """What reads the samples of one run, out of the file that the profiler wrote and its log."""
+    if isinstance(profiler, Perf):
+        return partial(_read_perf, profiler)
+    return partial(_read_py_spy, sampled=sampled, roots=import_roots(client))
+
+
+def _read_py_spy(output: Path, log: Path, *, sampled: Sampled, roots: ImportRoots) -> Samples:
     try:
-        return output.read_text(encoding="utf-8", errors="backslashreplace")
+        text = output.read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
-        said = log.read_text(encoding="utf-8", errors="backslashreplace") if log.is_file() else ""
-        failed = why_py_spy_failed(said)
-        raise MachineError("stacks could not be sampled", failed.reason, failed.fix) from None
+        raise _not_sampled(why_py_spy_failed(_said(log))) from None
+    return parse_py_spy(text, sampled=sampled, roots=roots).samples
+
+
+def _read_perf(perf: Perf, output: Path, log: Path) -> Samples:
+    if not output.is_file():
+        raise _not_sampled(why_perf_failed(_said(log), paranoid=perf_event_paranoid()))
+    text = output.with_name(_TEXT)
+    perf.write_text(output, text)
+    with text.open(encoding="utf-8", errors="backslashreplace") as lines:
+        samples = parse_perf(lines)
+    if not samples:
+        raise _not_sampled(why_perf_failed(""))
+    return samples
+
+
+def _not_sampled(found: Unavailable) -> MachineError:
+    return MachineError("stacks could not be sampled", found.reason, found.fix)
+
+
+def _said(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="backslashreplace") if log.is_file() else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from s3bench.profiling.stack_profile import MAIN_THREAD, Frame, Sampled
+from s3bench.profiling.stack_profile import MAIN_THREAD, UNNAMED, Frame, Sampled
 
 OWN_MODULE = "s3bench_probe"
 """The module of all frames of ours inside the client: of the probe and of the driver."""
@@ -26,7 +26,6 @@ _INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
 _STANDARD_LIBRARY = re.compile(r".*/lib(?:64)?/python\d+\.\d+/(?:lib-dynload/)?")
 _NATIVE = re.compile(r"\.(?:c|cc|cpp|cxx|h|hpp|inl|rs|s|S)$|\.so(?:[.\d]|$)")
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
-_UNNAMED = "(no name)"
 _INIT = "__init__"
 
 Samples = Mapping[tuple[str, tuple[Frame, ...]], int]
@@ -116,7 +115,7 @@ def _frame(function: str, path: str, line: int, roots: ImportRoots) -> Frame:
         return Frame(module=path, function=function, line=line)
     if _NATIVE.search(path):
         name = PurePosixPath(path).name
-        return Frame(module=name, function=_ADDRESS.sub(_UNNAMED, function), file=path, line=line)
+        return Frame(module=name, function=_ADDRESS.sub(UNNAMED, function), file=path, line=line)
     file = _file(path, roots)
     return Frame(module=module_name(file), function=function, file=file, line=line)
 

@@ -8,6 +8,8 @@ import msgspec
 MAIN_THREAD = "MainThread"
 """The name of a process's first thread; that of another process is behind its command's name: `aws 2/MainThread`."""
 
+UNNAMED = "(no name)"
+"""The function of native code whose name is not known."""
 
 _IMPORT_SYSTEM = frozenset({"importlib", "zipimport"})
 _IMPORT_SYSTEM_PREFIXES = ("importlib._bootstrap", "pyimod0", "PyInstaller.loader.pyimod0")
@@ -25,7 +27,8 @@ class Sampled(StrEnum):
 class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A place in a program: a line of a function.
 
-    `module` is the name that an import statement takes (`botocore.session`), of native code the name of its library;
+    `module` is the name that an import statement takes (`botocore.session`), in Go the path of the package
+    (`github.com/peak/s5cmd/v2/command`), of other native code the name of its library or program;
     `function` is the qualified name (`Session.create_client`, `<module>` for a module's own code). `file` is below the
     directory that the module was imported from (`botocore/session.py`). `line` is the line that ran, from 1; 0 if it is
     unknown.

@@ -21,6 +21,7 @@ from s3bench.run.disk import file_system_of
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.run.machine import MachineFacts, is_busy
+from s3bench.run.perf import find_perf
 from s3bench.run.tracing import find_tracer
 from s3bench.units import render_bytes
 
@@ -105,6 +106,7 @@ def tool_findings() -> tuple[MachineFinding, ...]:
         _tool("strace", tracer, "the gate compares files opened and system calls"),
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
         _tool("machine speed", probe, "the gate takes the speed of the machine out of times"),
+        _tool("perf", find_perf(), "`s3bench profile` samples programs that are not written in Python, such as s5cmd"),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
         _library("psycopg", extra="postgresql", adds="a history in PostgreSQL"),

@@ -39,6 +39,10 @@ class PySpy:
     rate_hz: int = RATE_HZ
     native: bool = False
 
+    name = "py-spy"
+    sees_waiting = True
+    warnings = ()
+
     @property
     def interval_s(self) -> float:
         """The time that one sample stands for."""

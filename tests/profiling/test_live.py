@@ -8,14 +8,17 @@ import pytest
 
 from s3bench.bench.runner import Settings
 from s3bench.errors import MachineError
-from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling import live
+from s3bench.profiling.live import Profiler, SampledSide, find_profiler, find_python_profiler, sample_stacks
 from s3bench.profiling.observed_change import ProfiledSide
 from s3bench.profiling.stack_profile import Sampled
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
+from s3bench.run.perf import Perf
 from s3bench.run.py_spy import PySpy
 from s3bench.spec.definition import Definition
 from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+from tests.run.fake_perf import fake_perf
 
 LIST = Definition(name="list", command=("s3", "ls"))
 SPY = PySpy(executable="py-spy", rate_hz=500)
@@ -43,11 +46,15 @@ def bench(tmp_path: Path) -> ScriptedBench:
 
 
 def rounds(
-    bench: ScriptedBench, *versions: str, what: Sampled = Sampled.WALL_TIME, plain_runs: int = 0
+    bench: ScriptedBench,
+    *versions: str,
+    what: Sampled = Sampled.WALL_TIME,
+    plain_runs: int = 0,
+    profiler: Profiler = SPY,
 ) -> Iterator[tuple[SampledSide, ...] | Failure]:
     with bench.workspace(LIST.environment) as runner_of:
         sides = [ProfiledSide(runner=runner_of(LIST, client(bench.root, version))) for version in versions]
-        yield from sample_stacks(sides, Settings(), SPY, what, bench.root, plain_runs=plain_runs)
+        yield from sample_stacks(sides, Settings(), profiler, what, bench.root, plain_runs=plain_runs)
 
 
 def test_both_sides_run_in_turn_with_the_same_hash_seed(bench: ScriptedBench) -> None:
@@ -95,8 +102,7 @@ def test_a_run_that_fails_is_the_last(bench: ScriptedBench) -> None:
 
 def test_a_profiler_that_writes_nothing_is_explained_by_what_it_said(bench: ScriptedBench) -> None:
     def silent(run: Run) -> Measurement:
-        log = next(Path(word) for word in run.conditions.prefix if word.endswith("py-spy.log"))
-        log.write_text("Error: Unsupported version of Python: 3.99\n")
+        logging("Error: Unsupported version of Python: 3.99\n", run, log="py-spy.log")
         return measured()
 
     bench.script = silent
@@ -105,8 +111,89 @@ def test_a_profiler_that_writes_nothing_is_explained_by_what_it_said(bench: Scri
     assert "does not know the Python of this program" in str(error.value)
 
 
-def test_a_program_that_is_not_python_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def logging(said: str, run: Run, *, log: str) -> None:
+    next(Path(word) for word in run.conditions.prefix if word.endswith(log)).write_text(said)
+
+
+def test_a_client_that_fails_says_why_in_the_log(bench: ScriptedBench) -> None:
+    def failing(run: Run) -> Failure:
+        logging("no such bucket", run, log="py-spy.log")
+        return failed("exited 1")
+
+    bench.script = failing
+    (found,) = rounds(bench, "a")
+    assert isinstance(found, Failure)
+    assert found.why == "no such bucket"
+
+
+def perf_rounds(bench: ScriptedBench) -> Iterator[tuple[SampledSide, ...] | Failure]:
+    """Runs under a perf that shows what was recorded as it stands."""
+    perf = Perf(executable=fake_perf(bench.root), rate_hz=1000)
+    return rounds(bench, "a", what=Sampled.CPU_TIME, plain_runs=1, profiler=perf)
+
+
+def test_what_perf_recorded_is_read(bench: ScriptedBench) -> None:
+    def recorded(run: Run) -> Measurement:
+        if output := output_of(run):
+            output.write_text("s5cmd 7/7 \n\tb0 f (/opt/s5cmd)\n\tc0 main (/opt/s5cmd)\n\n" * 3)
+        return measured(1.0, cpu_time=0.9)
+
+    bench.script = recorded
+    (side,) = next(perf_rounds(bench))  # type: ignore[misc]
+    assert [frame.name for frame in side.profile.frames] == ["s5cmd:main", "s5cmd:f"]
+    assert (side.profile.sampled, side.profile.interval_s) == (Sampled.CPU_TIME, 0.001)
+    assert sum(side.profile.runs[0].samples.values()) == 3
+    assert side.plain_cpu_times == (0.9,)
+
+
+def test_a_perf_that_samples_nothing_is_explained(bench: ScriptedBench) -> None:
+    def empty(run: Run) -> Measurement:
+        if output := output_of(run):
+            output.write_text("")
+        return measured()
+
+    bench.script = empty
+    with pytest.raises(MachineError) as error:
+        next(perf_rounds(bench))
+    assert "perf sampled nothing" in str(error.value)
+
+
+def test_a_perf_that_writes_nothing_is_explained_by_what_it_said(bench: ScriptedBench) -> None:
+    def silent(run: Run) -> Measurement:
+        if output_of(run):
+            logging("Error:\nNo permission to enable cpu-clock event.\n", run, log="perf.log")
+        return measured()
+
+    bench.script = silent
+    with pytest.raises(MachineError) as error:
+        next(perf_rounds(bench))
+    assert "the kernel does not permit it" in str(error.value)
+
+
+def test_a_program_that_is_not_python_is_sampled_by_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    perf = Perf(executable="perf")
+    monkeypatch.setattr(live, "find_perf", lambda: perf)
+    monkeypatch.setattr(live, "find_py_spy", lambda: SPY)
+    assert find_profiler(client(tmp_path, kind="s5cmd")) == perf
+    assert find_profiler(client(tmp_path, kind="cli-classic")) == SPY
+
+
+def test_without_perf_a_program_that_is_not_python_is_refused_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "find_perf", lambda: Unavailable(reason="perf is not installed", fix="install it"))
     found = find_profiler(client(tmp_path, kind="s5cmd"))
     assert isinstance(found, Unavailable)
-    assert "s5cmd is not written in Python" in found.reason
-    assert "perf record" in found.fix
+    assert (found.reason, found.fix) == ("s5cmd is not written in Python, and perf is not installed", "install it")
+
+
+def test_changes_of_the_total_time_are_explained_for_python_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "find_perf", lambda: Perf(executable="perf"))
+    monkeypatch.setattr(live, "find_py_spy", lambda: SPY)
+    found = find_python_profiler(client(tmp_path, kind="s5cmd"))
+    assert isinstance(found, Unavailable)
+    assert "py-spy sees Python alone" in found.reason
+    assert "s3bench profile" in found.fix
+    assert find_python_profiler(client(tmp_path, kind="cli-classic")) == SPY

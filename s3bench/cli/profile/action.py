@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from os import environ
 from pathlib import Path
 from time import monotonic
@@ -24,10 +25,11 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientFailed, MachineError, S3BenchError
 from s3bench.profiling.explaining import Explainer
-from s3bench.profiling.live import SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.live import Profiler, SampledSide, find_profiler, sample_stacks
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
 from s3bench.profiling.record import ClientMemory, ClientProfile, ProfileRecord, encode_profile
 from s3bench.profiling.stack_formats import collapsed, speedscope
+from s3bench.profiling.stack_profile import Sampled
 from s3bench.profiling.tables import function_times, widest_share
 from s3bench.report.profile.text import render_profile
 from s3bench.results.file import check_output, write_whole
@@ -42,7 +44,6 @@ _RUNS_MIN = 5
 _PLAIN_RUNS = 5
 _SHARE_KNOWN_TO = 0.01
 _FUNCTIONS = 5
-_METRIC = "total_time"
 _NAMED_MAX = 5
 
 
@@ -55,9 +56,10 @@ def profile(options: ProfileOptions) -> None:
     definition = _definition(options, specs)
     with ticker_for("runs", quiet=options.quiet) as progress:
         clients = _clients(specs, progress)
-        if not options.memory:
-            _refuse_unavailable(clients)
+        profiler = None if options.memory else _profiler(options, clients)
+        add = _with_memory if profiler is None else partial(_with_stacks, profiler)
         origin = machine_origin()
+        origin["warnings"] = (*origin["warnings"], *(profiler.warnings if profiler else ()))
         for line in origin["warnings"]:
             progress.say(f"warning: {line}")
         with open_bench(stub_server(tls=options.tls), say=progress.say) as bench:
@@ -68,23 +70,45 @@ def profile(options: ProfileOptions) -> None:
                 **command_origin(),
                 **origin,
                 benchmark=_title(definition),
-                profiler="tracemalloc" if options.memory else "py-spy",
+                profiler=profiler.name if profiler else "tracemalloc",
             )
             with bench.workspace(definition.environment) as runner_of:
                 sides = [ProfiledSide(runner=runner_of(definition, client)) for client in clients]
                 for side in sides:  # the page cache is warm then, and the byte-code compiled
                     _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
-                add = _with_memory if options.memory else _with_stacks
                 record = add(record, options, sides, directory, progress)
     _write(options, record)
 
 
-def _refuse_unavailable(clients: Sequence[FoundClient]) -> None:
-    """Raises `MachineError` where stacks of a client cannot be sampled."""
-    for client in clients:
-        found = find_profiler(client)
-        if isinstance(found, Unavailable):
-            raise MachineError("stacks cannot be sampled here", found.reason, found.fix)
+def _profiler(options: ProfileOptions, clients: Sequence[FoundClient]) -> Profiler:
+    """What samples the stacks of all clients. Raises `MachineError` where one cannot be sampled here."""
+    found = [find_profiler(client) for client in clients]
+    profilers = []
+    for each in found:
+        if isinstance(each, Unavailable):
+            raise MachineError("stacks cannot be sampled here", each.reason, each.fix)
+        profilers.append(each)
+    if len({each.name for each in profilers}) > 1:
+        baseline, candidate = (client.label for client in clients)
+        raise BadInput(
+            "the two clients cannot be compared",
+            f"{baseline} is sampled by {profilers[0].name}, {candidate} by {profilers[1].name}",
+            "profile each with --client",
+        )
+    profiler = profilers[0]
+    if isinstance(profiler, PySpy):
+        return dataclasses.replace(profiler, native=options.native)
+    if options.native:
+        raise BadInput(
+            f"--native cannot be combined with {clients[0].kind}",
+            "its functions are native, and perf shows them all",
+            "leave --native out",
+        )
+    return profiler
+
+
+def _sampled(options: ProfileOptions, profiler: Profiler) -> Sampled:
+    return options.sampled if profiler.sees_waiting else Sampled.CPU_TIME
 
 
 def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definition:
@@ -133,17 +157,23 @@ def _with_memory(
 
 
 def _with_stacks(
-    record: ProfileRecord, options: ProfileOptions, sides: Sequence[ProfiledSide], directory: Path, progress: Ticker
+    profiler: Profiler,
+    record: ProfileRecord,
+    options: ProfileOptions,
+    sides: Sequence[ProfiledSide],
+    directory: Path,
+    progress: Ticker,
 ) -> ProfileRecord:
     if len(sides) == 1:
-        sampled = _one(options, sides[0], directory, progress)
+        sampled = _one(profiler, options, sides[0], directory, progress)
         label = sides[0].runner.client.label
         alone = ClientProfile(client=label, stacks=sampled.profile, plain_times=sampled.plain_times)
         return replace(record, profiles=(alone,))
     explainer = Explainer(
         directory=directory,
         now=monotonic,
-        sampled=options.sampled,
+        find=lambda _: profiler,
+        sampled=_sampled(options, profiler),
         pairs_max=options.runs,
         say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
     )
@@ -151,7 +181,7 @@ def _with_stacks(
     explanation = explainer.explain(
         ObservedChange(
             benchmark=record.benchmark,
-            metric=_METRIC,
+            metric="total_time" if profiler.sees_waiting else "cpu_time",
             unit=Unit.SECONDS,
             change=None,
             baseline=baseline,
@@ -170,15 +200,14 @@ def _with_stacks(
     return replace(record, profiles=made, explanation=explanation.without_profiles())
 
 
-def _one(options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker) -> SampledSide:
+def _one(
+    profiler: Profiler, options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker
+) -> SampledSide:
     """Sample until the shares of the largest functions are known, or the runs or the time are used up."""
-    profiler = find_profiler(side.runner.client)
-    assert isinstance(profiler, PySpy), "refused before anything ran"
-    profiler = dataclasses.replace(profiler, native=options.native)
     until_s = monotonic() + options.max_time_s
-    rounds = sample_stacks(
-        (side,), options.settings, profiler, options.sampled, directory, plain_runs=min(_PLAIN_RUNS, options.runs)
-    )
+    plain_runs = min(_PLAIN_RUNS, options.runs)
+    sampled = _sampled(options, profiler)
+    rounds = sample_stacks((side,), options.settings, profiler, sampled, directory, plain_runs=plain_runs)
     for number, found in enumerate(rounds, start=1):
         _refuse_failure(found)
         assert not isinstance(found, Failure)

@@ -52,14 +52,16 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 def profile_command(context: click.Context, /, **typed: Any) -> None:
     """Show where the time or the memory of a client goes, or what carries the difference between two.
 
-    Stacks are sampled by py-spy, in runs like those of `s3bench run`, until the shares of the largest functions are
-    known to 1 %. These runs are slower than others, and nothing of them enters a result.
+    Stacks are sampled by py-spy, those of programs that are not written in Python by perf (CPU time alone), in runs
+    like those of `s3bench run`, until the shares of the largest functions are known to 1 %. These runs are slower than
+    others, and nothing of them enters a result.
 
     \b
     s3bench profile --client cli-classic -k 'upload and cp and 4KB'
     s3bench profile --client boto3-classic -k 'upload and cp and 32MB' --cpu --html profile.html
     s3bench profile --baseline cli-classic@2.34.52 --candidate cli-classic@2.38.5 -k 'upload and cp and 4KB'
     s3bench profile --client boto3-classic -k 'upload and cp and 4KB' --memory
+    s3bench profile --client s5cmd -k 'upload and cp and 4KB and not 100'
     s3bench profile --client cli-classic -k 4KB --format speedscope > profile.speedscope.json
 
     Exit code 0; 2 for bad input; 4 if the client fails, or nothing can be sampled here.

@@ -10,10 +10,12 @@ from s3bench.cli.profile import action
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
+from s3bench.run.perf import Perf
 from s3bench.run.py_spy import PySpy
 from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured
 from tests.cli.conftest import Here
 from tests.profiling.test_live import output_of
+from tests.run.fake_perf import fake_perf
 
 ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
 
@@ -120,6 +122,80 @@ def test_where_nothing_can_be_sampled_the_remedy_is_told_and_nothing_runs(
     assert finished.returncode == 4
     assert "no py-spy\n  install it" in finished.stderr
     assert not profiled.runs
+
+
+def recorded(run: Run) -> Measurement:
+    """What a perf records that shows it as it stands: version 2 spends 20 ms more in `f`."""
+    is_slower = run.client.version == "2"
+    output = output_of(run)
+    if output is None:
+        return measured(2.0, cpu_time=0.06 if is_slower else 0.04)
+    main, f = "\tc0 main (/opt/s5cmd)\n", "\tb0 f (/opt/s5cmd)\n"
+    thread = "s5cmd 7/7 \n"
+    output.write_text(f"{thread}{main}\n" * 30 + f"{thread}{f}{main}\n" * (10 + 20 * is_slower))
+    return measured(2.5)
+
+
+@pytest.fixture
+def by_perf(bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBench:
+    """Scripted runs of a client that is not written in Python; the kernel is not sampled."""
+
+    def found(spec: ClientSpec, *_: object) -> FoundClient:
+        return FoundClient(kind=spec.kind, version=spec.version or "", executable=tmp_path / "s5cmd")
+
+    perf = Perf(executable=fake_perf(tmp_path), rate_hz=1000, event="cpu-clock:u")
+    monkeypatch.setattr(action, "find_or_install", found)
+    monkeypatch.setattr(
+        action, "find_profiler", lambda client: perf if client.kind == "s5cmd" else PySpy(executable="py-spy")
+    )
+    bench.script = recorded
+    return bench
+
+
+def test_a_client_that_is_not_python_has_its_cpu_time_sampled(
+    here: Here, by_perf: ScriptedBench, tmp_path: Path
+) -> None:
+    record = tmp_path / "profile.json"
+    finished = here("profile", "--client", "s5cmd@1", *ONE, "--runs", "1", "-o", str(record))
+    assert finished.returncode == 0, finished.stderr
+    assert "1 runs, 40.0 ms of CPU time sampled in each, every 1.00 ms" in finished.stdout
+    assert [line.split()[:4] for line in finished.stdout.splitlines() if line.startswith("s5cmd:")] == [
+        ["s5cmd:main", "30.0", "ms", "75.0%"],
+        ["s5cmd:f", "10.0", "ms", "25.0%"],
+    ]
+    written = json.loads(record.read_text())
+    assert written["profiler"] == "perf"
+    assert any("in the kernel is not sampled" in line for line in written["warnings"])
+    assert "in the kernel is not sampled" in finished.stderr
+    assert by_perf.workspaces_open == 0
+
+
+def test_what_two_spend_their_cpu_time_on_is_told(here: Here, by_perf: ScriptedBench) -> None:
+    finished = here("profile", "--baseline", "s5cmd@1", "--candidate", "s5cmd@2", *ONE, "--runs", "8")
+    assert finished.returncode == 0, finished.stderr
+    assert "Why cpu_time of s3.cp.upload FileSize=4KB changed by +20.0 ms" in finished.stdout
+    assert "+20.0 ms (+20.0 ms to +20.0 ms, 100% of it): call of s5cmd:f, from s5cmd:main" in finished.stdout
+    assert "under perf" in finished.stdout
+    assert by_perf.runs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--client", "s5cmd@1", "--native"), "--native cannot be combined with s5cmd"),
+        (
+            ("--baseline", "s5cmd@1", "--candidate", "boto3-classic@1"),
+            "s5cmd@1 is sampled by perf, boto3-classic@1 by py-spy",
+        ),
+    ],
+)
+def test_what_perf_cannot_do_is_refused_before_anything_runs(
+    here: Here, by_perf: ScriptedBench, arguments: tuple[str, ...], expected: str
+) -> None:
+    finished = here("profile", *arguments, *ONE)
+    assert finished.returncode == 2
+    assert expected in finished.stderr
+    assert not by_perf.runs
 
 
 def holding(bytes_of: dict[str, int]) -> Callable[[Run], Measurement]:
