@@ -5,7 +5,7 @@ Nothing that is measured in these runs enters a result: the profiler slows them 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +20,7 @@ from s3bench.errors import ClientNotFound, MachineError
 from s3bench.profiling.observed_change import ProfiledSide
 from s3bench.profiling.perf_output import parse_perf
 from s3bench.profiling.profile_builder import ProfileBuilder
-from s3bench.profiling.py_spy_output import ImportRoots, Samples, parse_py_spy
+from s3bench.profiling.py_spy_output import ImportRoots, Samples, parse_py_spy, unrooted_files
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
@@ -167,7 +167,18 @@ def _read_py_spy(output: Path, log: Path, *, sampled: Sampled, roots: ImportRoot
         text = output.read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
         raise _not_sampled(why_py_spy_failed(_said(log))) from None
+    packages = {root for file in unrooted_files(text) if (root := package_root(Path(file)))}
+    roots = replace(roots, directories=(*roots.directories, *sorted(packages)))
     return parse_py_spy(text, sampled=sampled, roots=roots).samples
+
+
+@lru_cache(maxsize=10_000)
+def package_root(file: Path) -> str:
+    """The directory that the package with this file is imported from, such as that of a plug-in; empty without one."""
+    directory = file.parent
+    while (directory / "__init__.py").is_file() and directory.name:
+        directory = directory.parent
+    return "" if directory == file.parent else str(directory)
 
 
 def _read_perf(perf: Perf, output: Path, log: Path) -> Samples:

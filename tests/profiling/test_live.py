@@ -57,6 +57,23 @@ def rounds(
         yield from sample_stacks(sides, Settings(), profiler, what, bench.root, plain_runs=plain_runs)
 
 
+def test_modules_of_a_package_that_is_in_no_known_directory_have_its_name(bench: ScriptedBench, tmp_path: Path) -> None:
+    package = tmp_path / "plug-ins" / "extension"
+    (package / "rules").mkdir(parents=True)
+    for file in (package / "__init__.py", package / "rules" / "__init__.py", package / "rules" / "a.py"):
+        file.touch()
+
+    def plugged(run: Run) -> Measurement | Failure:
+        output = output_of(run)
+        assert output is not None
+        output.write_text(f"thread (7): MainThread;f ({package}/__init__.py:1);g ({package}/rules/a.py:2) 3\n")
+        return measured(1.5)
+
+    bench.script = plugged
+    (side,) = next(rounds(bench, "1"))  # type: ignore[misc]
+    assert {frame.module for frame in side.profile.frames} == {"extension", "extension.rules.a"}
+
+
 def test_both_sides_run_in_turn_with_the_same_hash_seed(bench: ScriptedBench) -> None:
     *_, last = islice(rounds(bench, "a", "b"), 3)
     assert [run.client.version for run in bench.runs] == ["a", "b", "b", "a", "a", "b"]
