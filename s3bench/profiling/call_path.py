@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from s3bench.profiling.stack_profile import Frame, Stack, StackProfile
+from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, Stack, StackProfile
 
 MODULE_CODE = "<module>"
 """The function that is a module's own code."""
-
-IMPORT_SYSTEM = Frame(module="importlib", function="<import>")
-"""Stands for the import system where it is not known which module it works for."""
 
 _OWN = "s3bench_probe"
 _SURE = 0.8  # a line imports a module if so much of what it imports is that module

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from s3bench.profiling.live import Profiler, SampledSide, find_python_profiler, 
 from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange
 from s3bench.profiling.stack_profile import Sampled
+from s3bench.profiling.tables import seconds_per_run
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
@@ -123,7 +124,7 @@ class Explainer:
         baseline, candidate = (side.profile for side in sides)
         whole = _plain_change(sides, change.metric) if change.change is None else change.change
         found = time_differences(baseline, candidate, suspected=suspected_places(counted, (baseline, candidate)))
-        causes = narrowed(found.causes, counted, (baseline, candidate))
+        causes = _scaled(narrowed(found.causes, counted, (baseline, candidate)), _scale(sides))
         if change.unit is not Unit.SECONDS:
             return _Found(change=whole, causes=causes, sides=sides, profiler=profiler.name)
         return _Found(
@@ -180,6 +181,28 @@ def _with_shares(causes: Sequence[Cause], whole: float) -> tuple[Cause, ...]:
 def _rest(causes: Sequence[Cause], whole: float) -> float:
     """What causes that have nothing in common leave of the change."""
     return whole - sum(cause.change or 0.0 for cause in causes)
+
+
+def _scale(sides: Sequence[SampledSide]) -> float:
+    """The time of a run without the profiler, as a part of what was sampled under it.
+
+    CPU time is as good as the same in both.
+    """
+    parts = [
+        median(side.plain_times) / seconds_per_run(side.profile)
+        for side in sides
+        if side.profile.sampled is Sampled.WALL_TIME and side.plain_times and seconds_per_run(side.profile)
+    ]
+    return mean(parts) if parts else 1.0
+
+
+def _scaled(causes: Sequence[Cause], scale: float) -> tuple[Cause, ...]:
+    def part(seconds: float | None) -> float | None:
+        return None if seconds is None else seconds * scale
+
+    return tuple(
+        replace(cause, change=part(cause.change), low=part(cause.low), high=part(cause.high)) for cause in causes
+    )
 
 
 def _plain_change(sides: Sequence[SampledSide], metric: str) -> float:

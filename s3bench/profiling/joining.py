@@ -20,11 +20,7 @@ def joined(
     Those are places whose time and number of calls changed, then requests, other times, other numbers of calls, modules
     and system calls, phases; times that changed the other way than the metric (more, if `is_more`) come last.
     """
-    by_place = {(cause.caller, cause.place): cause for cause in counted}
-    told = [
-        replace(cause, counts=same.counts) if (same := by_place.get((cause.caller, cause.place))) else cause
-        for cause in timed
-    ]
+    told = [_with_counts(cause, counted) for cause in timed]
     with_it = [cause for cause in told if ((cause.change or 0.0) > 0) is is_more]
     both = [cause for cause in with_it if cause.counts is not None]
     places = {(cause.caller, cause.place) for cause in told}
@@ -41,6 +37,17 @@ def joined(
         *(cause for cause in known if cause.kind is CauseKind.PHASE),
         *(cause for cause in told if ((cause.change or 0.0) > 0) is not is_more),
     )
+
+
+def _with_counts(cause: Cause, counted: Sequence[Cause]) -> Cause:
+    """The same with the number of calls, if that differs; with its caller if it was found by time as a function."""
+    same = [each for each in counted if each.place == cause.place and cause.caller in {"", each.caller}]
+    if len(same) != 1:
+        return cause
+    [call] = same
+    if cause.caller:
+        return replace(cause, counts=call.counts)
+    return replace(call, change=cause.change, low=cause.low, high=cause.high, share=cause.share)
 
 
 def narrowed(timed: Sequence[Cause], counted: Sequence[Cause], sides: Sequence[StackProfile]) -> tuple[Cause, ...]:

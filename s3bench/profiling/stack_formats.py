@@ -29,14 +29,14 @@ def collapsed(profile: StackProfile) -> str:
 
 
 def speedscope(profiles: Sequence[tuple[str, StackProfile]]) -> bytes:
-    """A file for https://www.speedscope.app, a profile for each name: all runs together, in seconds."""
+    """A file for https://www.speedscope.app, a profile for each name: seconds of a run, on average."""
     frames: dict[tuple[str, str, int], int] = {}
     made = []
     for name, profile in profiles:
         places = [frames.setdefault((frame.name, frame.file, frame.line), len(frames)) for frame in profile.frames]
         totals = _totals(profile)
         shown = [number for number in range(len(profile.stacks)) if totals[number]]
-        weights = [totals[number] * profile.interval_s for number in shown]
+        weights = [totals[number] * profile.interval_s / max(1, len(profile.runs)) for number in shown]
         made.append({
             "type": "sampled",
             "name": name,

@@ -50,6 +50,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.module in _IMPORT_SYSTEM or self.module.startswith(_IMPORT_SYSTEM_PREFIXES)
 
 
+IMPORT_SYSTEM = Frame(module="importlib", function="import system")
+"""Stands for all frames of the import system, whose names say nothing."""
+
+
 def file_of_module(module: str, path: str) -> str:
     """The end of a path that an import of `module` looks for; empty for code that has no file."""
     if path.startswith("<"):

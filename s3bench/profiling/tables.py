@@ -4,8 +4,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from s3bench.profiling.stack_profile import Frame, StackProfile
+from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, StackProfile
 from s3bench.stats.t_distribution import upper_quantile
+
+SHARE_KNOWN_TO = 0.01
+"""Half of the interval of a share that is known well enough: one percentage point."""
 
 _TAIL = 0.025
 _RUNS_MIN = 2
@@ -59,12 +62,12 @@ class ImportTime:
 
 
 def function_times(profile: StackProfile) -> tuple[PlaceTime, ...]:
-    """Functions, those with most time in themselves first."""
+    """Functions, those with most time in themselves first. The import system counts as one function."""
     return _place_times(profile, lambda frame: frame.name if frame is not _NO_FRAME else "")
 
 
 def module_times(profile: StackProfile) -> tuple[PlaceTime, ...]:
-    """Modules, those with most time in themselves first."""
+    """Modules, those with most time in themselves first. The import system counts as one module."""
     return _place_times(profile, lambda frame: frame.module)
 
 
@@ -95,7 +98,7 @@ def widest_share(functions: Sequence[PlaceTime], *, count: int) -> float:
 
 
 def _place_times(profile: StackProfile, name_of: Callable[[Frame], str]) -> tuple[PlaceTime, ...]:
-    names = [name_of(frame) for frame in profile.frames]
+    names = [name_of(IMPORT_SYSTEM if frame.is_import_system else frame) for frame in profile.frames]
     leaf = [names[stack.frames[-1]] if stack.frames else name_of(_NO_FRAME) for stack in profile.stacks]
     within = [{names[index] for index in stack.frames} or {name_of(_NO_FRAME)} for stack in profile.stacks]
     totals = [sum(run.samples.values()) for run in profile.runs]

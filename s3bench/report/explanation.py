@@ -8,6 +8,8 @@ from s3bench.results.metrics import METRICS_BY_NAME, Unit
 from s3bench.units import render_bytes, render_seconds
 
 _NEGLIGIBLE = 0.05
+_OWN_MODULES = ("s3bench_probe", "s3bench_driver")
+_OWN = "the driver of s3bench"
 
 
 def explanation_title(explanation: Explanation) -> str:
@@ -27,9 +29,9 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         whole = _amount(explanation.change, unit)
         yield f"{_amount(left, unit)} of {whole} are not explained: spread over many functions, or noise"
     if explanation.runs:
-        slowdown = (
-            "" if explanation.slowdown is None else f"; a run takes {explanation.slowdown:.2f} times as long there"
-        )
+        slowdown = ""
+        if explanation.slowdown is not None:
+            slowdown = f", which makes a run {explanation.slowdown:.2f} times as long; times are those without it"
         yield f"({explanation.runs} runs of each side under {printable(explanation.profiler)}{slowdown})"
     yield from (printable(note) for note in explanation.notes)
 
@@ -74,7 +76,8 @@ def _what(cause: Cause) -> str:
         before, after = (f"{count:,.0f}" for count in cause.counts)
         what += f", {before} -> {after} times" if cause.kind is not CauseKind.IMPORT else f", {before} -> {after}"
     where = f"{cause.file}:{cause.line}" if cause.file and cause.line else cause.file
-    source = ", ".join(printable(part) for part in (cause.caller, where) if part)
+    caller = _OWN if cause.caller.startswith(_OWN_MODULES) else cause.caller
+    source = ", ".join(printable(part) for part in (caller, where) if part)
     return f"{what}, from {source}" if cause.caller else f"{what}, in {source}" if source else what
 
 

@@ -1,5 +1,5 @@
-from s3bench.profiling.call_path import IMPORT_SYSTEM, CallPath, call_paths
-from s3bench.profiling.stack_profile import Frame, ProfiledRun, Sampled, Stack, StackProfile
+from s3bench.profiling.call_path import CallPath, call_paths
+from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, ProfiledRun, Sampled, Stack, StackProfile
 
 MAIN = Frame(module="cli", function="main", file="cli.py", line=7)
 FIND = Frame(module="importlib._bootstrap", function="_find_and_load", line=1371)

@@ -23,6 +23,16 @@ def test_a_place_whose_time_and_number_changed_comes_first_and_once() -> None:
     assert found[0].change == 0.01
 
 
+def test_a_function_that_was_found_by_time_is_not_told_again_by_its_calls() -> None:
+    counted = [Cause(kind=CauseKind.CALL, place="a:f", caller="a:g", file="a.py", line=3, counts=(0, 1)), CALL]
+    found = joined([timed("a:f", 0.01)], counted, [])
+    assert [(each.place, each.caller, each.counts) for each in found] == [
+        ("a:f", "a:g", (0, 1)),
+        ("time:sleep", "a:retry", (0, 1)),
+    ]
+    assert (found[0].change, found[0].line) == (0.01, 3)
+
+
 def test_requests_come_before_times_without_a_number_and_phases_come_late() -> None:
     known = [
         Cause(kind=CauseKind.PHASE, place="start to end", change=0.1),

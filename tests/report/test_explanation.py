@@ -72,7 +72,7 @@ def test_without_a_cause_that_is_said_with_the_notes() -> None:
     lines = list(explanation_lines(explanation(runs=20, profiler="py-spy", slowdown=1.2, notes=("no probe",))))
     assert lines == [
         "no cause stands out from the noise",
-        "(20 runs of each side under py-spy; a run takes 1.20 times as long there)",
+        "(20 runs of each side under py-spy, which makes a run 1.20 times as long; times are those without it)",
         "no probe",
     ]
 

@@ -30,7 +30,7 @@ from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
 from s3bench.profiling.record import ClientMemory, ClientProfile, ProfileRecord, encode_profile
 from s3bench.profiling.stack_formats import collapsed, speedscope
 from s3bench.profiling.stack_profile import Sampled
-from s3bench.profiling.tables import function_times, widest_share
+from s3bench.profiling.tables import SHARE_KNOWN_TO, function_times, widest_share
 from s3bench.report.profile.text import render_profile
 from s3bench.results.file import check_output, write_whole
 from s3bench.results.measurement import Failure
@@ -42,7 +42,6 @@ from s3bench.spec.label import benchmark_label
 
 _RUNS_MIN = 5
 _PLAIN_RUNS = 5
-_SHARE_KNOWN_TO = 0.01
 _FUNCTIONS = 5
 _NAMED_MAX = 5
 
@@ -119,11 +118,11 @@ def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definit
         found = tuple(definition for definition in found if definition in others)
     if len(found) != 1:
         titles = [_title(definition) for definition in found]
-        shown = "; ".join(titles[:_NAMED_MAX]) + ("; ..." if len(titles) > _NAMED_MAX else "")
+        shown = "\n".join(titles[:_NAMED_MAX]) + (f"\nand {len(titles) - _NAMED_MAX} more" * (len(titles) > _NAMED_MAX))
         raise BadInput(
-            f"a profile is of one benchmark, and {len(found)} are selected",
+            f"a profile needs exactly one benchmark, and {len(found)} are selected",
             shown or "no benchmark runs on both clients",
-            "select one with -k, such as -k 'upload and cp and 4KB and not 100'",
+            "select one with -k, such as -k 'upload and cp and 4KB'",
         )
     return found[0]
 
@@ -212,7 +211,7 @@ def _one(
         _refuse_failure(found)
         assert not isinstance(found, Failure)
         progress.update("runs", done=number, total=options.runs)
-        is_known = widest_share(function_times(found[0].profile), count=_FUNCTIONS) <= _SHARE_KNOWN_TO
+        is_known = widest_share(function_times(found[0].profile), count=_FUNCTIONS) <= SHARE_KNOWN_TO
         if number >= options.runs or monotonic() >= until_s or (number >= _RUNS_MIN and is_known):
             return found[0]
     raise AssertionError("rounds have no end")
@@ -235,7 +234,10 @@ def _write(options: ProfileOptions, record: ProfileRecord) -> None:
         case "collapsed":
             print_whole(collapsed(record.profiles[0].stacks).encode(), is_measured=True)
         case "speedscope":
-            print_whole(speedscope([(each.client, each.stacks) for each in record.profiles]), is_measured=True)
+            print_whole(
+                speedscope([(f"{each.client}: {record.benchmark}", each.stacks) for each in record.profiles]),
+                is_measured=True,
+            )
         case _:
             print_styled(render_profile(record, width=stdout_width(), color=stdout_paints()))
 

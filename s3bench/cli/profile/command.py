@@ -27,7 +27,12 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 @click.option("--native", is_flag=True, help="Show functions of libraries in C as well, such as those of the CRT.")
 @click.option("--memory", is_flag=True, help="Show what holds the memory at its peak instead.")
 @click.option(
-    "--runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, metavar="N", help="At most so many runs."
+    "--runs",
+    type=click.IntRange(min=1),
+    default=RUNS_MAX,
+    show_default=True,
+    metavar="N",
+    help="At most N runs of each client.",
 )
 @click.option("--max-time", default=MAX_TIME, show_default=True, metavar="DURATION", help="Sample for at most so long.")
 @timeout_option
@@ -44,25 +49,25 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the record to this file, as JSON."
 )
 @click.option(
-    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with a flame graph to this file."
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with a flame graph as well."
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @quiet_option
 @click.pass_context
 def profile_command(context: click.Context, /, **typed: Any) -> None:
-    """Show where the time or the memory of a client goes, or what carries the difference between two.
+    """Show where the time or the memory of a client goes, or what causes the difference between two.
 
-    Stacks are sampled by py-spy, those of programs that are not written in Python by perf (CPU time alone), in runs
-    like those of `s3bench run`, until the shares of the largest functions are known to 1 %. These runs are slower than
-    others, and nothing of them enters a result.
+    -k has to select exactly one benchmark. It runs as in `s3bench run`, until the shares of the largest functions are
+    known to one percentage point. Stacks are sampled by py-spy, those of programs that are not written in Python by
+    perf (CPU time alone). These runs are slower than others, and nothing of them enters a result.
 
     \b
     s3bench profile --client cli-classic -k 'upload and cp and 4KB'
     s3bench profile --client boto3-classic -k 'upload and cp and 32MB' --cpu --html profile.html
     s3bench profile --baseline cli-classic@2.34.52 --candidate cli-classic@2.38.5 -k 'upload and cp and 4KB'
     s3bench profile --client boto3-classic -k 'upload and cp and 4KB' --memory
-    s3bench profile --client s5cmd -k 'upload and cp and 4KB and not 100'
-    s3bench profile --client cli-classic -k 4KB --format speedscope > profile.speedscope.json
+    s3bench profile --client s5cmd -k 'upload and cp and 4KB'
+    s3bench profile --client cli-classic -k 'upload and cp and 4KB' --format speedscope > cli.speedscope.json
 
     Exit code 0; 2 for bad input; 4 if the client fails, or nothing can be sampled here.
     """

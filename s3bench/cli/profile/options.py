@@ -47,7 +47,7 @@ class ProfileOptions:
         if options.memory and (refused := sorted(given & _OF_STACKS)):
             raise BadInput(
                 f"--memory cannot be combined with --{refused[0].replace('_', '-')}",
-                "no stacks are sampled: memory is looked at in a fixed number of runs",
+                "that is about sampled stacks, and --memory samples none",
                 "leave one of them out",
             )
         if options.memory and options.form in _STACK_FORMATS:

@@ -7,17 +7,24 @@ from s3bench.report.table import Table, column
 from s3bench.units import render_bytes
 
 _BEGINS = {
-    "imports": "Seen is what Python allocated since before the client's packages were imported.",
-    "plug-in": "Seen is what Python allocated since aws-cli loaded its plug-ins: what it imported before is missing.",
+    "imports": "Allocations are seen from before the client's packages are imported.",
+    "plug-in": "Allocations are seen from when aws-cli loads its plug-ins: what it imports before is missing.",
 }
+
+
+def memory_fact(profile: AllocationProfile) -> str:
+    """What Python holds of the peak, and what the rest is."""
+    taken, peak = render_bytes(profile.taken_bytes), render_bytes(profile.peak_bytes)
+    return (
+        f"peak {peak}, of which Python held {taken} (below); the rest is the interpreter, libraries in C, and freed "
+        "memory that was not given back"
+    )
 
 
 def allocation_tables(profile: AllocationProfile) -> tuple[Table, ...]:
     """One table of functions and one of modules, without those that would be empty."""
     functions, modules = held_by_function(profile), held_by_module(profile)
-    taken, peak = render_bytes(profile.taken_bytes), render_bytes(profile.peak_bytes)
     notes = (
-        f"Python held {taken} when the process was at its peak of {peak}.",
         *((_BEGINS[profile.start],) if profile.start in _BEGINS else ()),
         "Libraries in C that call malloc by themselves, such as the CRT, are not seen.",
     )

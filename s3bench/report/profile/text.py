@@ -5,6 +5,7 @@ from statistics import median
 
 from s3bench.profiling.record import ClientProfile, ProfileRecord
 from s3bench.profiling.tables import (
+    SHARE_KNOWN_TO,
     ImportTime,
     PlaceTime,
     TimeShare,
@@ -12,9 +13,10 @@ from s3bench.profiling.tables import (
     import_times,
     module_times,
     seconds_per_run,
+    widest_share,
 )
 from s3bench.report.explanation import explanation_lines, explanation_title
-from s3bench.report.profile.allocations import allocation_tables
+from s3bench.report.profile.allocations import allocation_tables, memory_fact
 from s3bench.report.table import Table, column
 from s3bench.report.terminal import BOLD, painter, printable
 from s3bench.report.text_table import table_lines
@@ -24,20 +26,21 @@ _FUNCTIONS_MAX = 15
 _MODULES_MAX = 10
 _IMPORTS_MAX = 20
 _IMPORT_SHARE_MIN = 0.01
+_FUNCTIONS_KNOWN = 5
 _NO_PYTHON = "(no Python function)"
 
 
 def render_profile(record: ProfileRecord, *, width: int, color: bool) -> str:
     """Render a profile, or what differs between two and then the candidate's."""
     paint = painter(color=color)
-    lines = []
+    lines: list[str] = []
     if record.explanation is not None:
         lines += [paint(explanation_title(record.explanation), BOLD)]
         lines += [f"  {line}" for line in explanation_lines(record.explanation)]
         lines.append("")
     tables: Iterable[Table] = ()
     if record.memory is not None:
-        lines += [paint(_title(record, record.memory.client), BOLD), ""]
+        lines += [paint(_title(record, record.memory.client), BOLD), f"  {memory_fact(record.memory.allocations)}", ""]
         tables = [table.head(_FUNCTIONS_MAX) for table in allocation_tables(record.memory.allocations)]
     elif record.profiles:
         shown = record.profiles[-1]
@@ -49,24 +52,31 @@ def render_profile(record: ProfileRecord, *, width: int, color: bool) -> str:
 
 
 def _title(record: ProfileRecord, client: str) -> str:
-    return printable(f"Profile of {client}: {record.benchmark}")
+    alone = "the candidate alone, " if record.explanation is not None else ""
+    return printable(f"Profile of {alone}{client}: {record.benchmark}")
 
 
 def _facts(shown: ClientProfile) -> Iterator[str]:
     runs = shown.stacks.runs
     taken_s = seconds_per_run(shown.stacks)
-    yield f"{len(runs)} runs, {render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every " + (
-        render_seconds(shown.stacks.interval_s)
-    )
+    every = render_seconds(shown.stacks.interval_s)
+    yield f"{len(runs)} runs, {render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every {every}"
+    known_to = widest_share(function_times(shown.stacks), count=_FUNCTIONS_KNOWN)
+    if known_to < 1:
+        more = "; more runs (--runs) tell more" if known_to > SHARE_KNOWN_TO else ""
+        yield f"the shares of the five largest functions are known to {known_to * 100:.1f} percentage points{more}"
     if shown.plain_times and runs:
         under, plain = median(run.total_time for run in runs), median(shown.plain_times)
-        yield f"a run takes {render_seconds(under)} under the profiler, {render_seconds(plain)} without"
+        yield (
+            f"a run takes {render_seconds(under)} under the profiler, {render_seconds(plain)} without: "
+            "compare shares rather than times"
+        )
 
 
 def _tables(shown: ClientProfile) -> Iterator[Table]:
     functions = function_times(shown.stacks)[:_FUNCTIONS_MAX]
-    yield _place_table("Functions, by the time in themselves", functions)
-    yield _place_table("Modules, by the time in themselves", module_times(shown.stacks)[:_MODULES_MAX])
+    yield _place_table("Functions by self time", functions)
+    yield _place_table("Modules by self time", module_times(shown.stacks)[:_MODULES_MAX])
     whole_s = seconds_per_run(shown.stacks)
     imports = list(_flat(import_times(shown.stacks), 0, _IMPORT_SHARE_MIN * whole_s))[:_IMPORTS_MAX]
     if imports:
@@ -75,7 +85,7 @@ def _tables(shown: ClientProfile) -> Iterator[Table]:
             columns=(
                 column("import", imports, lambda row: "  " * row[0] + printable(row[1].module)),
                 column("total", imports, lambda row: render_seconds(row[1].total_s), is_number=True),
-                column("itself", imports, lambda row: render_seconds(row[1].self_s), is_number=True, rank=1),
+                column("self", imports, lambda row: render_seconds(row[1].self_s), is_number=True, rank=1),
                 column("from", imports, lambda row: _importer(row[1]), rank=2),
             ),
             notes=(f"Imports of less than {_IMPORT_SHARE_MIN:.0%} of the time are left out.",),
@@ -99,10 +109,10 @@ def _place_table(caption: str, places: Sequence[PlaceTime]) -> Table:
         caption=caption,
         columns=(
             column("name", places, lambda place: printable(place.name) or _NO_PYTHON),
-            column("itself", places, lambda place: render_seconds(place.self_s), is_number=True),
-            column("share", places, lambda place: f"{place.self_share.value:.1%}", is_number=True),
-            column("95 %", places, lambda place: _interval(place.self_share), is_number=True, rank=2),
-            column("total", places, lambda place: render_seconds(place.total_s), is_number=True, rank=1),
+            column("self", places, lambda place: render_seconds(place.self_s), is_number=True),
+            column("self %", places, lambda place: f"{place.self_share.value:.1%}", is_number=True),
+            column("interval", places, lambda place: _interval(place.self_share), is_number=True, rank=1),
+            column("total", places, lambda place: render_seconds(place.total_s), is_number=True, rank=2),
         ),
     )
 

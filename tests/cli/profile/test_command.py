@@ -27,7 +27,7 @@ ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
         (("--client", "s5cmd", "--baseline", "s5cmd", "--candidate", "s5cmd"), "--client cannot be combined with"),
         (("--baseline", "s5cmd"), "--baseline and --candidate need each other"),
         (("--client", "cli-clasic"), "did you mean `cli-classic`?"),
-        (("--client", "cli-classic", "-k", "upload and cp"), "a profile is of one benchmark"),
+        (("--client", "cli-classic", "-k", "upload and cp"), "a profile needs exactly one benchmark"),
         (("--client", "cli-classic", "-k", "no such thing"), ""),
         (("--client", "cli-classic", "--max-time", "soon"), "--max-time"),
         (
@@ -221,7 +221,7 @@ def test_what_holds_the_memory_is_shown_and_written(here: Here, profiled: Script
     profiled.script = holding({"1": 3 << 20})
     finished = here("profile", "--client", "cli-classic@1", *ONE, "--memory", "--html", str(page), "-o", str(record))
     assert finished.returncode == 0, finished.stderr
-    assert "Python held 3.00 MiB when the process was at its peak of 6.00 MiB." in finished.stdout
+    assert "peak 6.00 MiB, of which Python held 3.00 MiB" in finished.stdout
     assert ["a:f", "3.00", "MiB", "3.00", "MiB"] in [line.split()[:5] for line in finished.stdout.splitlines()]
     assert "Memory of cli-classic@1" in page.read_text()
     assert '"profiler": "tracemalloc"' in record.read_text()

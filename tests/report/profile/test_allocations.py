@@ -4,7 +4,7 @@ import msgspec
 
 from s3bench.profiling.allocations import AllocationProfile, HeldMemory
 from s3bench.profiling.stack_profile import Frame
-from s3bench.report.profile.allocations import allocation_tables
+from s3bench.report.profile.allocations import allocation_tables, memory_fact
 
 PROFILE = AllocationProfile(
     start="plug-in",
@@ -25,8 +25,8 @@ def test_functions_and_modules_have_what_they_hold_and_the_notes_say_what_was_se
         ["a:main", "1.00 MiB", "3.00 MiB", "a.py:3"],
     ]
     assert [[cell.text for cell in row] for row in modules.rows] == [["a.b", "2.00 MiB"], ["a", "1.00 MiB"]]
-    assert functions.notes[0] == "Python held 3.00 MiB when the process was at its peak of 4.00 MiB."
-    assert "what it imported before is missing" in functions.notes[1]
+    assert "what it imports before is missing" in functions.notes[0]
+    assert memory_fact(PROFILE).startswith("peak 4.00 MiB, of which Python held 3.00 MiB (below)")
 
 
 def test_a_profile_without_places_has_no_tables() -> None:

@@ -12,14 +12,13 @@ from itertools import chain, groupby
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.profiling.stack_profile import Frame, StackProfile
+from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, StackProfile
 
 NOISE_ERRORS = 2.0
 """A difference below so many of its standard errors counts as noise."""
 
 ROOT_NAME = "all"
-IMPORT_SYSTEM = ("importlib", "import system")
-"""The one frame of Python's import system and of its loader in frozen programs, whose frames say nothing by name."""
+_IMPORT_SYSTEM = (IMPORT_SYSTEM.module, IMPORT_SYSTEM.function)
 
 _IMPORT = "<module>"
 
@@ -242,14 +241,14 @@ def _self_samples(
     for stack, samples in zip(profile.stacks, by_stack, strict=True):
         thread = [("", f"thread {stack.thread}")] if has_threads else []
         calls = (names[frame] for frame in stack.frames)
-        node = growing.node(chain(thread, _without_repeated(calls, IMPORT_SYSTEM)))
+        node = growing.node(chain(thread, _without_repeated(calls, _IMPORT_SYSTEM)))
         found[node] = found[node] + samples if node in found else samples
     return found
 
 
 def _name(frame: Frame) -> tuple[str, str]:
     """Module and function by which frames are merged."""
-    return IMPORT_SYSTEM if frame.is_import_system else (frame.module, frame.function)
+    return _IMPORT_SYSTEM if frame.is_import_system else (frame.module, frame.function)
 
 
 def _without_repeated(calls: Iterable[tuple[str, str]], name: tuple[str, str]) -> Iterator[tuple[str, str]]:
@@ -284,7 +283,7 @@ def _places(sides: Sequence[StackProfile]) -> dict[tuple[str, str], CalledFuncti
             name = _name(frame)
             if count > best.get(name, -math.inf):
                 best[name] = count
-                has_place = name != IMPORT_SYSTEM
+                has_place = name != _IMPORT_SYSTEM
                 places[name] = CalledFunction(*name, frame.file if has_place else "", frame.line if has_place else 0)
     return places
 

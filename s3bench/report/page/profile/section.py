@@ -10,7 +10,7 @@ from s3bench.report.page.profile.call_tree import CallNode, CallTree, FunctionTi
 from s3bench.report.page.profile.graph import TABLE_ROWS, flame_graph_of
 from s3bench.report.page.profile.tables import difference_text, function_table
 from s3bench.report.page.section import Headline, Line, Section
-from s3bench.report.profile.allocations import allocation_tables
+from s3bench.report.profile.allocations import allocation_tables, memory_fact
 from s3bench.report.table import Table, Tone
 from s3bench.units import render_bytes, render_seconds
 
@@ -169,7 +169,7 @@ def _memory_section(record: ProfileRecord, lines: tuple[Line, ...]) -> Section:
         name="profile",
         title=clipped(f"Memory of {record.memory.client}: {record.benchmark}"),
         headline=Headline(
-            text=f"Python held {render_bytes(allocations.taken_bytes)} when the process was at its peak",
+            text=memory_fact(allocations),
             figures=(("peak of the process", render_bytes(allocations.peak_bytes)),),
         ),
         tables=tuple(table.head(TABLE_ROWS) for table in allocation_tables(allocations)),

@@ -23,7 +23,7 @@ def function_table(
         numbers = [
             _times("self", functions, lambda each: each.self_s[0]),
             _times("total", functions, lambda each: each.total_s[0]),
-            column("share", functions, lambda each: f"{share(each):.1%}", value=share),
+            column("total %", functions, lambda each: f"{share(each):.1%}", value=share),
         ]
     else:
         baseline, candidate = labels
@@ -47,7 +47,7 @@ def function_table(
 
 def place_text(function: CalledFunction) -> str:
     """Where a function is: `botocore/session.py:870`, empty if that is unknown."""
-    return clipped(f"{function.file}:{function.line}" if function.line else function.file)
+    return clipped(f"{function.file}:{function.line}" if function.file and function.line else function.file)
 
 
 def difference_text(seconds: float) -> str:
