@@ -29,7 +29,7 @@ REQUIREMENT = re.compile(
 VERSION = re.compile(
     r"(?:(?:cli|aws-cli|cli-crt|cli-classic)@|(?:BASELINE\W+|--(?:good|bad|reference) ))(?P<version>2\.\d+\.\d+)"
 )
-PUBLISHED = {"2.34.3", "2.34.8", "2.34.13", "2.34.52", "2.36.1", "2.37.2", "2.38.5"}
+PUBLISHED = {"2.34.3", "2.34.52", "2.36.1", "2.37.2", "2.38.5"}
 
 
 def install_lines() -> list[str]:

@@ -38,7 +38,7 @@ from s3bench.clients.releases import base_of, combinable, installed_combination,
 from s3bench.clients.store import ClientStore
 from s3bench.clients.versions import published_between
 from s3bench.errors import BadInput, ExitCode
-from s3bench.gate.explaining import LIMIT_S
+from s3bench.gate.explaining import BENCHMARK_LIMIT_S
 from s3bench.profiling.explaining import Explainer
 from s3bench.report.bisection import answer_line, render_bisection
 from s3bench.results.document import render_time
@@ -223,7 +223,7 @@ def _measured(
             yield grown
         grown = grown.concluded()
         if may_be_explained(grown) and not options.no_explain:
-            until_s = min(monotonic() + LIMIT_S, math.inf if deadline_s is None else deadline_s)
+            until_s = min(monotonic() + BENCHMARK_LIMIT_S, math.inf if deadline_s is None else deadline_s)
             yield _explained(grown, bench, definitions, provide, settings, progress, until_s=until_s)
 
 
