@@ -1,6 +1,7 @@
 """A profile for a terminal: the functions, the modules and the imports that take the time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from statistics import median
 
 from s3bench.profiling.record import ClientProfile, ProfileRecord
@@ -27,6 +28,7 @@ _MODULES_MAX = 10
 _IMPORTS_MAX = 20
 _IMPORT_SHARE_MIN = 0.01
 _FUNCTIONS_KNOWN = 5
+_SAMPLES_MIN = 3  # with fewer in all runs a time is not known
 _NO_PYTHON = "(no Python function)"
 
 
@@ -74,9 +76,10 @@ def _facts(shown: ClientProfile) -> Iterator[str]:
 
 
 def _tables(shown: ClientProfile) -> Iterator[Table]:
+    seconds = partial(_seconds, least_s=_SAMPLES_MIN * shown.stacks.interval_s / max(1, len(shown.stacks.runs)))
     functions = function_times(shown.stacks)[:_FUNCTIONS_MAX]
-    yield _place_table("Functions by self time", functions)
-    yield _place_table("Modules by self time", module_times(shown.stacks)[:_MODULES_MAX])
+    yield _place_table("Functions by self time", functions, seconds)
+    yield _place_table("Modules by self time", module_times(shown.stacks)[:_MODULES_MAX], seconds)
     whole_s = seconds_per_run(shown.stacks)
     imports = list(_flat(import_times(shown.stacks), 0, _IMPORT_SHARE_MIN * whole_s))[:_IMPORTS_MAX]
     if imports:
@@ -84,8 +87,8 @@ def _tables(shown: ClientProfile) -> Iterator[Table]:
             caption="Imports, with what they import",
             columns=(
                 column("import", imports, lambda row: "  " * row[0] + printable(row[1].module)),
-                column("total", imports, lambda row: render_seconds(row[1].total_s), is_number=True),
-                column("self", imports, lambda row: render_seconds(row[1].self_s), is_number=True, rank=1),
+                column("total", imports, lambda row: seconds(row[1].total_s), is_number=True),
+                column("self", imports, lambda row: seconds(row[1].self_s), is_number=True, rank=1),
                 column("from", imports, lambda row: _importer(row[1]), rank=2),
             ),
             notes=(f"Imports of less than {_IMPORT_SHARE_MIN:.0%} of the time are left out.",),
@@ -104,15 +107,19 @@ def _importer(found: ImportTime) -> str:
     return "" if importer is None else printable(f"{importer.file or importer.module}:{importer.line}")
 
 
-def _place_table(caption: str, places: Sequence[PlaceTime]) -> Table:
+def _seconds(time_s: float, *, least_s: float) -> str:
+    return f"<{render_seconds(least_s)}" if time_s < least_s else render_seconds(time_s)
+
+
+def _place_table(caption: str, places: Sequence[PlaceTime], seconds: Callable[[float], str]) -> Table:
     return Table(
         caption=caption,
         columns=(
             column("name", places, lambda place: printable(place.name) or _NO_PYTHON),
-            column("self", places, lambda place: render_seconds(place.self_s), is_number=True),
+            column("self", places, lambda place: seconds(place.self_s), is_number=True),
             column("self %", places, lambda place: f"{place.self_share.value:.1%}", is_number=True),
             column("interval", places, lambda place: _interval(place.self_share), is_number=True, rank=1),
-            column("total", places, lambda place: render_seconds(place.total_s), is_number=True, rank=2),
+            column("total", places, lambda place: seconds(place.total_s), is_number=True, rank=2),
         ),
     )
 

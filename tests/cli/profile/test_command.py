@@ -91,6 +91,19 @@ def test_the_functions_are_shown_with_their_shares_and_the_slowdown(here: Here, 
     assert len([run for run in profiled.runs if output_of(run)]) == 5, "as few as make the shares known"
 
 
+def test_a_time_of_too_few_samples_is_not_given(here: Here, profiled: ScriptedBench) -> None:
+    def rarely(run: Run) -> Measurement | Failure:
+        answered = answer(run)
+        if (output := output_of(run)) and run.hash_seed == "1":
+            output.write_text(output.read_text() + "thread (7): MainThread;main (a.py:1);rare (a.py:9) 1\n")
+        return answered
+
+    profiled.script = rarely
+    finished = here("profile", "--client", "cli-classic@1", *ONE)
+    [rare] = (line.split() for line in finished.stdout.splitlines() if line.startswith("a:rare"))
+    assert rare[1:3] == ["<3.00", "ms"], "three samples of 5 ms in five runs"
+
+
 def test_folded_stacks_go_to_stdout_and_nothing_else(here: Here, profiled: ScriptedBench) -> None:
     finished = here("profile", "--client", "cli-classic@1", *ONE, "--runs", "2", "--format", "collapsed")
     assert finished.stdout == "a:main 60\na:main;a:f 20\n"

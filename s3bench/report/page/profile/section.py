@@ -68,12 +68,12 @@ def _headline(tree: CallTree, times: Sequence[FunctionTimes], unit: str) -> Head
     figures = ((f"{unit} per run", render_seconds(whole_s)),)
     if imports:
         largest = max(imports, key=lambda each: (each.total_s[0], each.function.label))
-        share = f"{largest.total_s[0] / whole_s:.0%} of the {unit} is `{clipped(largest.function.label)}`"
+        share = f"{largest.total_s[0] / whole_s:.0%} of the {unit} is {clipped(largest.function.label)}"
         return Headline(text=f"{share}: {render_seconds(largest.total_s[0])} per run", figures=figures)
     busiest = max(times, key=lambda each: (each.self_s[0], each.function.label), default=None)
     if busiest is None:
         return Headline(text=f"{render_seconds(whole_s)} of {unit} per run", figures=figures)
-    share = f"{busiest.self_s[0] / whole_s:.0%} of the {unit} is in `{clipped(busiest.function.label)}` itself"
+    share = f"{busiest.self_s[0] / whole_s:.0%} of the {unit} is in {clipped(busiest.function.label)} itself"
     return Headline(text=f"{share}: {render_seconds(busiest.self_s[0])} per run", figures=figures)
 
 
@@ -93,7 +93,7 @@ def _change_headline(tree: CallTree, unit: str, labels: tuple[str, str]) -> Head
     part_s = abs(tree.difference_s(carrier))
     rest_s = part_s - abs(change_s)
     elsewhere = f", {render_seconds(rest_s)} {opposite} elsewhere" if rest_s > _REST_MIN * abs(change_s) else ""
-    place = f"{render_seconds(part_s)} in `{clipped(carrier.function.label)}`"
+    place = f"{render_seconds(part_s)} in {clipped(carrier.function.label)}"
     return Headline(text=f"{text}{place}{elsewhere}", tone=tone, figures=figures)
 
 
@@ -103,7 +103,7 @@ def _partial_change(tree: CallTree) -> Iterator[str]:
     if changed:
         largest = max(changed, key=lambda node: abs(tree.difference_s(node)))
         change = difference_text(tree.difference_s(largest))
-        yield f"The largest difference of a part: {change} in `{clipped(largest.function.label)}`."
+        yield f"The largest difference of a part: {change} in {clipped(largest.function.label)}."
 
 
 def _carrier(tree: CallTree) -> CallNode:
