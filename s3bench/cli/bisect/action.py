@@ -222,7 +222,7 @@ def _measured(
             _show(grown, status, progress)
             yield grown
         grown = grown.concluded()
-        if may_be_explained(grown) and not options.no_explain:
+        if may_be_explained(grown) and options.explains:
             until_s = min(monotonic() + BENCHMARK_LIMIT_S, math.inf if deadline_s is None else deadline_s)
             yield _explained(grown, bench, definitions, provide, settings, progress, until_s=until_s)
 

@@ -67,7 +67,13 @@ from s3bench.cli.pair_options import (
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search that this record describes."
 )
-@click.option("--no-explain", is_flag=True, help="Do not look for the causes of what changed.")
+@click.option(
+    "--explain/--no-explain",
+    "explains",
+    default=True,
+    show_default=True,
+    help="Look for the cause of the change that was found.",
+)
 @json_option
 @quiet_option
 @click.pass_context

@@ -16,7 +16,7 @@ PAIRS = "20,40,80"
 32 versions with suspects where the change is 1.5 times the noise of a pair; eighty one in fifty (simulated)."""
 
 _METRICS = ("total_time",)
-_RESUMED_WITH = frozenset({"resume", "max_time", "no_explain", "as_json", "quiet"})
+_RESUMED_WITH = frozenset({"resume", "max_time", "explains", "as_json", "quiet"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class BisectOptions:
     output: Path | None
     force: bool
     resume: Path | None
-    no_explain: bool
+    explains: bool
     as_json: bool
     quiet: bool
 

@@ -170,7 +170,7 @@ def _measured(
             sizing_pairs=SIZING_PAIRS,
         )
         explaining = None
-        if not options.no_explain:
+        if options.explains:
             explainer = Explainer(directory=bench.root / "explanations", now=monotonic)
             explaining = Explaining(
                 explain=explainer.explain, conclude=_concluding(record, out_of_time), deadline_s=deadline_s

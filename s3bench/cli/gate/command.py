@@ -59,7 +59,13 @@ from s3bench.gate.looks import Looks
 )
 @click.option("--no-exact", is_flag=True, help="Use no exact metrics, and skip the inspections.")
 @click.option("--no-instructions", is_flag=True, help="Do not count instructions where time is undecided.")
-@click.option("--no-explain", is_flag=True, help="Do not look for the causes of what FAILs, after the verdict.")
+@click.option(
+    "--explain/--no-explain",
+    "explains",
+    default=True,
+    show_default=True,
+    help="Look for the causes of what FAILs, after the verdict.",
+)
 @click.option(
     "--no-adjust",
     is_flag=True,

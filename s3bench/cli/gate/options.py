@@ -18,8 +18,17 @@ _SELF_TEST_ROUNDS = 5
 NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
 
-_OF_RUNS = ("tls", "max_time", "data_interval", "no_explain", "no_instructions", "pairs", "seed", "timeout")
-"""What only matters where clients are run, by the names of the parameters."""
+_OF_RUNS = {
+    "tls": "--tls",
+    "max_time": "--max-time",
+    "data_interval": "--data-interval",
+    "explains": "--explain",
+    "no_instructions": "--no-instructions",
+    "pairs": "--pairs",
+    "seed": "--seed",
+    "timeout": "--timeout",
+}
+"""What only matters where clients are run: the options by the names of their parameters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +46,7 @@ class GateOptions:
     no_exact: bool
     no_adjust: bool
     no_instructions: bool
-    no_explain: bool
+    explains: bool
     zones: tuple[str, ...]
     false_alarm: float
     miss: float
@@ -164,7 +173,7 @@ class GateOptions:
             raise BadInput(
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
-        senseless = [] if self.is_live else [f"--{name.replace('_', '-')}" for name in _OF_RUNS if name in given]
+        senseless = [] if self.is_live else [option for name, option in _OF_RUNS.items() if name in given]
         senseless += [] if self.rounds is None else ["--rounds"]
         if senseless:
             needed = "--self-test" if senseless == ["--rounds"] else "--baseline and --candidate"

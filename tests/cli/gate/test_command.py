@@ -23,6 +23,7 @@ from tests.cli.conftest import Here
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), '--max-time is "soon"'),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--rounds", "3"), "--rounds needs --self-test"),
         (("a.json", "b.json", "--tls"), "--tls needs --baseline and --candidate"),
+        (("a.json", "b.json", "--no-explain"), "--explain needs --baseline and --candidate"),
         (("a.json", "b.json", "--pairs", "10,20"), "--pairs needs --baseline and --candidate"),
         (("--replay", "missing.json", "--timeout", "9"), "--timeout needs --baseline and --candidate"),
         (("a.json", "b.json", "--max-time", "9s", "--rounds", "3"), "leave --max-time and --rounds out"),
