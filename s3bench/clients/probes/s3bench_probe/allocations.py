@@ -243,7 +243,8 @@ def _write(file: int, owner: int, start: str, watch: _Peak | _Allocations) -> No
 
     sys.setprofile(None)
     threading.setprofile(None)  # type: ignore[arg-type,unused-ignore]
-    _tracemalloc.stop()
+    # `tracemalloc` stays on: to stop it while threads allocate that run no Python, as the CRT's do, crashes Python
+    # (https://github.com/python/cpython/issues/128679).
     report = {"version": 2, "start": start, "python": "{}.{}.{}".format(*sys.version_info[:3]), **watch.report()}
     data = json.dumps(report, separators=(",", ":")).encode("ascii")
     while data:
