@@ -12,6 +12,7 @@ benchmarks/trend_truth.py measures the error rates; docs/trend.md has the figure
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,6 +36,7 @@ CONFIDENCE = 0.95
 RELEASES_MIN = 10
 """With fewer no order of the values is significant: 5 and 5 values can be arranged in only 252 ways."""
 
+_LOGARITHM_MAX = math.log(sys.float_info.max)
 _BOOTSTRAPS = 399
 _CELLS = 100_000  # permutations times values: about 5 ms
 _RESOLUTION = 2  # enough permutations for p-values down to half of the level
@@ -167,6 +169,11 @@ class _Search:
         return StepTest(self._series[start:stop], permutations=permutations, seed=self._seed)
 
 
+def _exp(logarithm: float) -> float:
+    """The ratio with this logarithm, at most the largest number that there is."""
+    return math.exp(min(logarithm, _LOGARITHM_MAX))
+
+
 def _described(
     series: NDArray[np.float64], stretch: _Stretch, p_value: float, *, confidence: float, seed: int
 ) -> ChangePoint:
@@ -178,9 +185,9 @@ def _described(
         first=first,
         last=last,
         confidence=confidence,
-        ratio=math.exp(rank_sum.shift(before, after)),
-        ratio_low=math.exp(low) if math.isfinite(low) else None,
-        ratio_high=math.exp(high) if math.isfinite(high) else None,
+        ratio=_exp(rank_sum.shift(before, after)),
+        ratio_low=_exp(low) if math.isfinite(low) else None,
+        ratio_high=_exp(high) if math.isfinite(high) else None,
         p_value=p_value,
         before=len(before),
         after=len(after),

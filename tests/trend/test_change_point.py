@@ -4,7 +4,7 @@ from statistics import median
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
@@ -158,6 +158,7 @@ class TestFindingChanges:
         assert time.process_time() - started_s < 0.5
 
     @settings(max_examples=25, deadline=None)
+    @example([1e-290] * 6 + [1e300] * 6)
     @given(st.lists(POSITIVE, max_size=30))
     def test_any_positive_values_give_points_inside_the_series(self, values: list[float]) -> None:
         for point in find_changes(values).points:
