@@ -12,8 +12,7 @@ from s3bench.bisect.live import Provider, title_of
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import Ending, SearchResult
 from s3bench.clients.staging import stage
-from s3bench.errors import S3BenchError
-from s3bench.gate.explaining import Explain
+from s3bench.gate.explaining import Explain, reason_of
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.definition import Definition
@@ -67,10 +66,8 @@ def with_explanation(
                 until_s=until_s,
             )
             return replace(record, explanation=explain(change))
-    except S3BenchError as error:
-        return _warned(record, f"the cause was not found: {error.what}{f': {error.why}' if error.why else ''}")
     except Exception as error:  # noqa: BLE001 (whatever a profiler wrote, the version found stands)
-        return _warned(record, f"the cause was not found: {type(error).__name__}: {error}")
+        return _warned(record, f"the cause was not found: {reason_of(error)}")
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -86,11 +83,7 @@ def _change(found: SearchResult) -> float:
 
 def _client(record: BisectRecord, place: int) -> str:
     version = record.versions[place]
-    return (
-        f"{record.client}@{record.base}+{record.dependency}.{version}"
-        if record.dependency
-        else (f"{record.client}@{version}")
-    )
+    return f"{record.client}@" + (f"{record.base}+{record.dependency}.{version}" if record.dependency else version)
 
 
 def _warned(record: BisectRecord, words: str) -> BisectRecord:

@@ -1,8 +1,10 @@
-"""The options that commands which run pairs have in common: `gate` and `bisect`."""
+"""What the commands that run pairs or profiles have in common: options, and which of them were typed."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from s3bench.cli.quantity import SECONDS
 from s3bench.spec.suite import Suite
@@ -33,3 +35,8 @@ output_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+
+
+def typed_names(context: click.Context, names: Iterable[str]) -> frozenset[str]:
+    """The parameters that are on the command line, of those with these names; the others have their defaults."""
+    return frozenset(name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)

@@ -85,12 +85,17 @@ def explain_failures(
         change = _observed(by_title[row.benchmark], row, rows, until_s=min(until_s, now() + BENCHMARK_LIMIT_S))
         try:
             explanation = explaining.explain(change)
-        except S3BenchError as error:
-            warnings.append(f"{row.subject} was not explained: {error.what}{f': {error.why}' if error.why else ''}")
         except Exception as error:  # noqa: BLE001 (whatever a profiler wrote, the verdict stands)
-            warnings.append(f"{row.subject} was not explained: {type(error).__name__}: {error}")
+            warnings.append(f"{row.subject} was not explained: {reason_of(error)}")
         else:
             yield left - 1, explanation
+
+
+def reason_of(error: Exception) -> str:
+    """Why something was not explained, in words."""
+    if isinstance(error, S3BenchError):
+        return ": ".join(filter(None, (error.what, error.why)))
+    return f"{type(error).__name__}: {error}"
 
 
 def failed_rows(rows: Sequence[GateRow]) -> list[GateRow]:

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, Stack, StackProfile
+from s3bench.profiling.stack_profile import IMPORT_SYSTEM, OWN_MODULE, Frame, Stack, StackProfile
 
 MODULE_CODE = "<module>"
 """The function that is a module's own code."""
 
-_OWN = "s3bench_probe"
 _SURE = 0.8  # a line imports a module if so much of what it imports is that module
 
 CallPath = tuple[Frame, ...]
@@ -30,7 +29,7 @@ def call_paths(*profiles: StackProfile) -> tuple[tuple[CallPath, ...], ...]:
 
 
 def _frames(profile: StackProfile, stack: Stack) -> list[Frame]:
-    return [frame for index in stack.frames if (frame := profile.frames[index]).module != _OWN]
+    return [frame for index in stack.frames if (frame := profile.frames[index]).module != OWN_MODULE]
 
 
 def _weighted(profile: StackProfile, stacks: Sequence[list[Frame]]) -> Iterator[tuple[list[Frame], int]]:

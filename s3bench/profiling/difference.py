@@ -29,6 +29,7 @@ RUNS_MIN = 5
 
 _ERROR_RATE = 0.05
 _ADDED_SAMPLES = 0.25  # run to run, a time that does not vary differs by this part of a sample, on average
+_LIMIT_MIN = 1.0  # in standard errors; where no run varies the limit is 0, and rounding would exceed it
 _SEEN_RUNS_MIN = 4  # a place that fewer runs have seen cannot differ significantly
 _NEARLY_ALL = 0.8
 _ALMOST_NONE = 0.01
@@ -204,7 +205,7 @@ class _Search:
         )
 
     def _next_place(self, active: NDArray[np.bool_]) -> int | None:
-        strength = np.abs(self._statistics) / self._limits
+        strength = np.abs(self._statistics) / np.maximum(self._limits, _LIMIT_MIN)
         over = strength > 1
         for number in np.argsort(-strength):
             if not over[number]:

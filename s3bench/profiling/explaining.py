@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.profiling.allocations import AllocationProfile, allocation_differences
 from s3bench.profiling.call_counts import CallCounts, count_differences
 from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
-from s3bench.profiling.explanation import Cause, Explanation
+from s3bench.profiling.explanation import CPU_METRICS, Cause, Explanation
 from s3bench.profiling.joining import joined, narrowed, suspected_places
 from s3bench.profiling.live import Profiler, SampledSide, find_python_profiler, sample_stacks
 from s3bench.profiling.memory import profile_memory
@@ -34,10 +36,12 @@ COMPARING_HZ = 500
 """Samples per second to compare two sides: what differs by 3 ms is found with twenty runs, with 200 it is not
 (`benchmarks/profile_difference.py`). The profiler slows both sides alike."""
 
+_SeenT = TypeVar("_SeenT")
+_Look = Callable[[ClientRunner, Settings, Conditions, Path], _SeenT | Failure | Unavailable]
+
 _COUNTED_RUNS = 3
 _MEMORY_RUNS = 2
 _PLAIN_RUNS = 3
-_CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,16 +82,9 @@ class Explainer:
 
     def _counted(self, change: ObservedChange) -> tuple[Cause, ...]:
         """The calls whose numbers differ."""
-        sides = []
-        for side in (change.baseline, change.candidate):
-            runs: list[CallCounts] = []
-            for _ in range(_COUNTED_RUNS):
-                found = count_calls(side.runner, change.settings, side.conditions, self.directory)
-                if not isinstance(found, CallCounts):
-                    self._note("calls were not counted", found)
-                    return ()
-                runs.append(found)
-            sides.append(runs)
+        sides = self._looked_at(change, count_calls, CallCounts, _COUNTED_RUNS, "calls were not counted")
+        if sides is None:
+            return ()
         before, after = (side[0].python_version for side in sides)
         if before != after:
             self._notes.append(f"the two run on different versions of Python: {before} and {after}")
@@ -96,18 +93,30 @@ class Explainer:
     def _allocated(self, change: ObservedChange) -> "_Found":
         """What carries a change of memory, by what is held at the peak."""
         whole = change.change or 0.0
-        sides: list[list[AllocationProfile]] = []
-        for side in (change.baseline, change.candidate):
-            profiles: list[AllocationProfile] = []
-            for _ in range(_MEMORY_RUNS):
-                found = profile_memory(side.runner, change.settings, side.conditions, self.directory)
-                if not isinstance(found, AllocationProfile):
-                    self._note("allocations were not looked at", found)
-                    return _Found(change=whole)
-                profiles.append(found)
-            sides.append(profiles)
+        missing = "allocations were not looked at"
+        sides = self._looked_at(change, profile_memory, AllocationProfile, _MEMORY_RUNS, missing)
+        if sides is None:
+            return _Found(change=whole)
         causes = allocation_differences(*sides)
         return _Found(change=whole, causes=_with_shares(causes, whole), unexplained=_rest(causes, whole))
+
+    def _looked_at(
+        self, change: ObservedChange, look: _Look[_SeenT], kind: type[_SeenT], runs: int, missing: str
+    ) -> tuple[list[_SeenT], list[_SeenT]] | None:
+        """What `look` sees in so many runs of each side, in turn; with a note `None` if a run shows nothing."""
+        seen: tuple[list[_SeenT], list[_SeenT]] = ([], [])
+        for _ in range(runs):
+            for side, of_side in zip((change.baseline, change.candidate), seen, strict=True):
+                if self.now() >= change.until_s:
+                    self._notes.append(f"{missing}: there was no time left")
+                    return None
+                found = look(side.runner, change.settings, side.conditions, self.directory)
+                if not isinstance(found, kind):
+                    assert isinstance(found, Failure | Unavailable)
+                    self._note(missing, found)
+                    return None
+                of_side.append(found)
+        return seen
 
     def _timed(self, change: ObservedChange, counted: Sequence[Cause]) -> "_Found":
         """What carries a change of time, by sampled stacks."""
@@ -137,7 +146,7 @@ class Explainer:
 
     def _rounds(self, change: ObservedChange, profiler: Profiler) -> tuple[SampledSide, ...] | Failure:
         """Sample both sides until there is no time for another round."""
-        by_metric = Sampled.CPU_TIME if change.metric in _CPU_METRICS else Sampled.WALL_TIME
+        by_metric = Sampled.CPU_TIME if change.metric in CPU_METRICS else Sampled.WALL_TIME
         sides: tuple[SampledSide, ...] | Failure = ()
         started_s, longest_s = self.now(), 0.0
         for number, sides in enumerate(
@@ -207,6 +216,6 @@ def _scaled(causes: Sequence[Cause], scale: float) -> tuple[Cause, ...]:
 
 def _plain_change(sides: Sequence[SampledSide], metric: str) -> float:
     """The median difference of the total or CPU times of pairs of runs without the profiler, in seconds."""
-    is_cpu = metric in _CPU_METRICS
+    is_cpu = metric in CPU_METRICS
     baseline, candidate = (side.plain_cpu_times if is_cpu else side.plain_times for side in sides)
     return median(after - before for before, after in zip(baseline, candidate, strict=True))

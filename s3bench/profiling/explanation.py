@@ -6,6 +6,9 @@ import msgspec
 
 from s3bench.profiling.stack_profile import StackProfile
 
+CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
+"""Metrics of the work of the CPU, which are explained by CPU time; the others by the time that the user waits."""
+
 
 class CauseKind(StrEnum):
     """What kind of thing carries a part of a change."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from s3bench.profiling.explanation import Cause, CauseKind
-from s3bench.profiling.stack_profile import StackProfile
+from s3bench.profiling.stack_profile import OWN_MODULES, StackProfile
 
 _SHOWN_MAX = 5
 _MOST = 0.5
@@ -40,14 +40,18 @@ def joined(
 
 
 def _with_counts(cause: Cause, counted: Sequence[Cause]) -> Cause:
-    """The same with the number of calls, if that differs; with its caller if it was found by time as a function."""
-    same = [each for each in counted if each.place == cause.place and cause.caller in {"", each.caller}]
-    if len(same) != 1:
-        return cause
-    [call] = same
-    if cause.caller:
-        return replace(cause, counts=call.counts)
-    return replace(call, change=cause.change, low=cause.low, high=cause.high, share=cause.share)
+    """The same with the number of calls, if that differs.
+
+    What our driver calls has no caller among sampled frames, which are without ours.
+    """
+    for call in counted:
+        if call.place != cause.place:
+            continue
+        if call.caller == cause.caller:
+            return replace(cause, counts=call.counts)
+        if not cause.caller and call.caller.startswith(OWN_MODULES):
+            return replace(call, change=cause.change, low=cause.low, high=cause.high, share=cause.share)
+    return cause
 
 
 def narrowed(timed: Sequence[Cause], counted: Sequence[Cause], sides: Sequence[StackProfile]) -> tuple[Cause, ...]:

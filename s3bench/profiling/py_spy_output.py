@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from s3bench.profiling.stack_profile import MAIN_THREAD, UNNAMED, Frame, Sampled
-
-OWN_MODULE = "s3bench_probe"
-"""The module of all frames of ours inside the client: of the probe and of the driver."""
+from s3bench.profiling.stack_profile import MAIN_THREAD, OWN_MODULE, UNNAMED, Frame, Sampled
 
 _LINE = re.compile(r"thread \((\w+)\)(?:: ([^;]*))?(?:;(.*))? (\d+)")
 _FRAME = re.compile(r"(.+?) \((.*?)(?::(\d+))?\)", re.DOTALL)

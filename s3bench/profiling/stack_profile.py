@@ -5,6 +5,12 @@ from math import inf
 
 import msgspec
 
+OWN_MODULE = "s3bench_probe"
+"""The module of all sampled frames of ours inside the client: of the probe and of the driver."""
+
+OWN_MODULES = (OWN_MODULE, "s3bench_driver")
+"""What the names of our modules inside the client begin with."""
+
 MAIN_THREAD = "MainThread"
 """The name of a process's first thread; that of another process is behind its command's name: `aws 2/MainThread`."""
 

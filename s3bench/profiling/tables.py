@@ -10,6 +10,7 @@ from s3bench.stats.t_distribution import upper_quantile
 SHARE_KNOWN_TO = 0.01
 """Half of the interval of a share that is known well enough: one percentage point."""
 
+_FUNCTIONS_KNOWN = 5
 _TAIL = 0.025
 _RUNS_MIN = 2
 _MODULE = "<module>"
@@ -91,9 +92,9 @@ def seconds_per_run(profile: StackProfile) -> float:
     return samples * profile.interval_s / max(len(profile.runs), 1)
 
 
-def widest_share(functions: Sequence[PlaceTime], *, count: int) -> float:
-    """The half width of the least certain share of the `count` functions with most time in themselves."""
-    named = [each for each in functions if each.name][:count]
+def widest_share(functions: Sequence[PlaceTime]) -> float:
+    """The half width of the least certain share of the five functions with most time in themselves."""
+    named = [each for each in functions if each.name][:_FUNCTIONS_KNOWN]
     return max((each.self_share.half_width for each in named), default=math.inf)
 
 

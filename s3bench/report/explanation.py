@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from s3bench.profiling.explanation import Cause, CauseKind, Explanation
+from s3bench.profiling.explanation import CPU_METRICS, Cause, CauseKind, Explanation
+from s3bench.profiling.stack_profile import OWN_MODULES
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Unit
 from s3bench.units import render_bytes, render_seconds
 
 _NEGLIGIBLE = 0.05
-_OWN_MODULES = ("s3bench_probe", "s3bench_driver")
 _OWN = "the driver of s3bench"
 
 
@@ -31,7 +31,8 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.runs:
         slowdown = ""
         if explanation.slowdown is not None:
-            slowdown = f", which makes a run {explanation.slowdown:.2f} times as long; times are those without it"
+            slowdown = f", which makes a run {explanation.slowdown:.2f} times as long"
+            slowdown += "; times are those without it" if explanation.metric not in CPU_METRICS else ""
         yield f"({explanation.runs} runs of each side under {printable(explanation.profiler)}{slowdown})"
     yield from (printable(note) for note in explanation.notes)
 
@@ -76,7 +77,7 @@ def _what(cause: Cause) -> str:
         before, after = (f"{count:,.0f}" for count in cause.counts)
         what += f", {before} -> {after} times" if cause.kind is not CauseKind.IMPORT else f", {before} -> {after}"
     where = f"{cause.file}:{cause.line}" if cause.file and cause.line else cause.file
-    caller = _OWN if cause.caller.startswith(_OWN_MODULES) else cause.caller
+    caller = _OWN if cause.caller.startswith(OWN_MODULES) else cause.caller
     source = ", ".join(printable(part) for part in (caller, where) if part)
     return f"{what}, from {source}" if cause.caller else f"{what}, in {source}" if source else what
 

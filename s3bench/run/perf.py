@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from s3bench.errors import MachineError
 from s3bench.run.inspection import Unavailable
@@ -125,14 +126,7 @@ def _tried_out(perf: Perf) -> Perf | Unavailable:
         recorded, text = Path(directory) / "perf.data", Path(directory) / "perf.txt"
         argv = (*perf.prefix(recorded, waits=False), sys.executable, "-I", "-S", "-c", _LOOP)
         try:
-            done = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_TRY_OUT_TIMEOUT_S,
-                check=False,
-                env=_environment(directory),
-            )
+            done = _run(argv, home=directory)
         except (OSError, subprocess.TimeoutExpired) as error:
             return Unavailable(reason=f"perf does not run here ({error})", fix=_INSTALL)
         if done.returncode or not recorded.is_file():
@@ -147,17 +141,8 @@ def _tried_out(perf: Perf) -> Perf | Unavailable:
 
 def _is_user_alone(executable: str, recorded: Path) -> bool:
     """Whether the event that was recorded is that of user space."""
-    argv = (executable, "evlist", "--force", "-i", str(recorded))
-    environment = _environment(str(recorded.parent))
     try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TRY_OUT_TIMEOUT_S,
-            check=False,
-            env=environment,
-        )
+        done = _run((executable, "evlist", "--force", "-i", str(recorded)), home=recorded.parent)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return _EVENTS[1].encode() in done.stdout.split()
@@ -169,15 +154,7 @@ def _write_text(executable: str, recorded: Path, text: Path) -> str:
     argv = (executable, "script", "--force", "--no-inline", *fields, "-i", str(recorded))
     try:
         with text.open("wb") as file:
-            done = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.PIPE,
-                timeout=_READ_TIMEOUT_S,
-                check=False,
-                env=_environment(str(recorded.parent)),
-            )
+            done = _run(argv, home=recorded.parent, stdout=file, timeout_s=_READ_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if not done.returncode:
@@ -186,6 +163,21 @@ def _write_text(executable: str, recorded: Path, text: Path) -> str:
     return said[-_SAID_CHARACTERS:] or f"exit code {done.returncode}"
 
 
-def _environment(home: str) -> Mapping[str, str]:
-    """No settings of the user's, and no server that is asked for symbols."""
-    return {"HOME": home, "LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
+def _run(
+    argv: Sequence[str],
+    *,
+    home: str | Path,
+    stdout: IO[bytes] | int = subprocess.PIPE,
+    timeout_s: float = _TRY_OUT_TIMEOUT_S,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run perf without settings of the user's, and without a server that is asked for symbols."""
+    environment = {"HOME": str(home), "LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)}
+    return subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        timeout=timeout_s,
+        check=False,
+        env=environment,
+    )

@@ -10,30 +10,22 @@ from s3bench.run.py_spy import find_py_spy
 from tests.e2e.conftest import Finished
 
 
-def test_the_stacks_of_boto3_are_sampled_while_it_uploads(s3bench: Callable[..., Finished]) -> None:
-    found = find_py_spy()
+@pytest.mark.parametrize(
+    ("client", "find", "runs", "expected"),
+    [
+        ("boto3-classic", find_py_spy, 1, ("botocore.",)),
+        ("s5cmd", find_perf, 3, ("github.com/peak/s5cmd/v2/command:", "runtime:goexit")),
+    ],
+)
+def test_the_stacks_of_a_client_are_sampled_while_it_uploads(
+    client: str, find: Callable[[], object], runs: int, expected: tuple[str, ...], s3bench: Callable[..., Finished]
+) -> None:
+    found = find()
     if isinstance(found, Unavailable):
         pytest.skip(f"stacks cannot be sampled here: {found}")
-    finished = s3bench(
-        "profile",
-        *("--client", "boto3-classic", "-k", "upload and cp and 4KB and not 100 and not 5,000"),
-        *("--runs", "1", "--format", "collapsed"),
-    )
+    select = ("-k", "upload and cp and 4KB")
+    finished = s3bench("profile", "--client", client, *select, "--runs", str(runs), "--format", "collapsed")
     assert finished.code == 0, finished.err
     frames = {frame for line in finished.out.splitlines() for frame in line.rpartition(" ")[0].split(";")}
-    assert any(frame.startswith("botocore.") for frame in frames)
-
-
-def test_the_stacks_of_s5cmd_are_sampled_while_it_uploads(s3bench: Callable[..., Finished]) -> None:
-    found = find_perf()
-    if isinstance(found, Unavailable):
-        pytest.skip(f"stacks cannot be sampled here: {found}")
-    finished = s3bench(
-        "profile",
-        *("--client", "s5cmd", "-k", "upload and cp and 4KB and not 100 and not 5,000"),
-        *("--runs", "3", "--format", "collapsed"),
-    )
-    assert finished.code == 0, finished.err
-    frames = {frame for line in finished.out.splitlines() for frame in line.rpartition(" ")[0].split(";")}
-    assert any(frame.startswith("github.com/peak/s5cmd/v2/command:") for frame in frames)
-    assert "runtime:goexit" in frames
+    for name in expected:
+        assert any(frame.startswith(name) for frame in frames), name

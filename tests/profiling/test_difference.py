@@ -167,3 +167,12 @@ def test_profiles_of_other_rates_compare_by_their_seconds() -> None:
     found = time_differences(sampled(START, seed=1), sampled(START, seed=2, interval_s=INTERVAL_S / 2))
     assert found.causes == ()
     assert found.change == pytest.approx(0, abs=0.03)
+
+
+def test_of_runs_that_are_all_equal_nothing_is_told() -> None:
+    runs = (ProfiledRun(total_time=1, cpu_time=1, samples={0: 10}),) * 6
+    frame = Frame(module="cli", function="main")
+    same = StackProfile(
+        sampled=Sampled.WALL_TIME, interval_s=0.002, frames=(frame,), stacks=(Stack(frames=(0,)),), runs=runs
+    )
+    assert time_differences(same, same).causes == ()

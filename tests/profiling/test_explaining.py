@@ -105,7 +105,9 @@ def test_a_change_that_is_not_known_is_that_of_runs_without_the_profiler(bench: 
 
 
 def test_it_ends_when_the_time_is_over(bench: ScriptedBench) -> None:
-    assert explained(bench, until_s=0.0).runs == 1
+    found = explained(bench, until_s=0.0)
+    assert found.runs == 1
+    assert found.notes == ("calls were not counted: there was no time left",)
 
 
 def test_memory_is_not_explained_by_stacks(bench: ScriptedBench) -> None:

@@ -1,8 +1,8 @@
 """What py-spy writes, read into samples."""
 
 from s3bench.profiling.profile_builder import ProfileBuilder
-from s3bench.profiling.py_spy_output import OWN_MODULE, ImportRoots, PySpySamples, module_name, parse_py_spy
-from s3bench.profiling.stack_profile import MAIN_THREAD, Frame, Sampled
+from s3bench.profiling.py_spy_output import ImportRoots, PySpySamples, module_name, parse_py_spy
+from s3bench.profiling.stack_profile import MAIN_THREAD, OWN_MODULE, Frame, Sampled
 
 MAIN = "thread (71): MainThread"
 

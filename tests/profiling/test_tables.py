@@ -26,12 +26,12 @@ def test_a_function_that_calls_itself_counts_once() -> None:
 def test_a_share_is_the_surer_the_less_it_varies_between_runs() -> None:
     steady = function_times(profile({"a:f": [10, 10, 10, 10], "a:g": [10, 10, 10, 10]}))
     varying = function_times(profile({"a:f": [2, 18, 5, 15], "a:g": [18, 2, 15, 5]}))
-    assert widest_share(steady, count=5) == pytest.approx(0.0)
-    assert widest_share(varying, count=5) > 0.1
+    assert widest_share(steady) == pytest.approx(0.0)
+    assert widest_share(varying) > 0.1
 
 
 def test_of_one_run_no_share_is_known() -> None:
-    assert widest_share(function_times(profile({"a:f": 3}, runs=1)), count=5) == float("inf")
+    assert widest_share(function_times(profile({"a:f": 3}, runs=1))) == float("inf")
 
 
 def test_imports_are_a_tree_with_what_each_cost() -> None:

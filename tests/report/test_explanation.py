@@ -77,6 +77,13 @@ def test_without_a_cause_that_is_said_with_the_notes() -> None:
     ]
 
 
+def test_times_of_the_cpu_are_as_they_were_sampled() -> None:
+    found = Explanation(benchmark="s3.ls", metric="cpu_time", change=0.041, runs=20, profiler="perf", slowdown=9.0)
+    assert list(explanation_lines(found))[-1] == (
+        "(20 runs of each side under perf, which makes a run 9.00 times as long)"
+    )
+
+
 def test_names_from_a_client_cannot_control_a_terminal() -> None:
     cause = Cause(kind=CauseKind.FUNCTION, place="a:\x1b[31mf\n", caller="b:\u202eg")
     (line,) = explanation_lines(explanation(cause))

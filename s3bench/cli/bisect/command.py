@@ -18,6 +18,7 @@ from s3bench.cli.pair_options import (
     suite_option,
     timeout_option,
     tls_option,
+    typed_names,
 )
 
 
@@ -90,9 +91,7 @@ def bisect_command(context: click.Context, /, **typed: Any) -> None:
 
     Exit code 0 when it is found or nothing changed, 3 when it is undecided, 4 when an end does not run.
     """
-    source = click.core.ParameterSource
-    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
     from s3bench.cli.bisect.action import search
     from s3bench.cli.bisect.options import BisectOptions
 
-    raise click.exceptions.Exit(search(BisectOptions.of(typed, given)))
+    raise click.exceptions.Exit(search(BisectOptions.of(typed, typed_names(context, typed))))

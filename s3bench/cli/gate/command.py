@@ -17,6 +17,7 @@ from s3bench.cli.pair_options import (
     suite_option,
     timeout_option,
     tls_option,
+    typed_names,
 )
 from s3bench.cli.quantity import SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
@@ -139,9 +140,7 @@ def gate_command(context: click.Context, /, **typed: Any) -> None:
     from s3bench.cli.gate.action import decide
     from s3bench.cli.gate.options import GateOptions
 
-    source = click.core.ParameterSource
-    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
-    options = GateOptions.of(typed, given)
+    options = GateOptions.of(typed, typed_names(context, typed))
     if options.self_test:
         from s3bench.cli.gate.self_test import self_test
 

@@ -42,7 +42,6 @@ from s3bench.spec.label import benchmark_label
 
 _RUNS_MIN = 5
 _PLAIN_RUNS = 5
-_FUNCTIONS = 5
 _NAMED_MAX = 5
 
 
@@ -168,11 +167,12 @@ def _with_stacks(
         label = sides[0].runner.client.label
         alone = ClientProfile(client=label, stacks=sampled.profile, plain_times=sampled.plain_times)
         return replace(record, profiles=(alone,))
+    sampled_time = _sampled(options, profiler)
     explainer = Explainer(
         directory=directory,
         now=monotonic,
         find=lambda _: profiler,
-        sampled=_sampled(options, profiler),
+        sampled=sampled_time,
         pairs_max=options.runs,
         say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
     )
@@ -180,7 +180,7 @@ def _with_stacks(
     explanation = explainer.explain(
         ObservedChange(
             benchmark=record.benchmark,
-            metric="total_time" if profiler.sees_waiting else "cpu_time",
+            metric="total_time" if sampled_time is Sampled.WALL_TIME else "cpu_time",
             unit=Unit.SECONDS,
             change=None,
             baseline=baseline,
@@ -211,7 +211,7 @@ def _one(
         _refuse_failure(found)
         assert not isinstance(found, Failure)
         progress.update("runs", done=number, total=options.runs)
-        is_known = widest_share(function_times(found[0].profile), count=_FUNCTIONS) <= SHARE_KNOWN_TO
+        is_known = widest_share(function_times(found[0].profile)) <= SHARE_KNOWN_TO
         if number >= options.runs or monotonic() >= until_s or (number >= _RUNS_MIN and is_known):
             return found[0]
     raise AssertionError("rounds have no end")

@@ -7,7 +7,7 @@ import click
 
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
-from s3bench.cli.pair_options import quiet_option, select_option, suite_option, timeout_option, tls_option
+from s3bench.cli.pair_options import quiet_option, select_option, suite_option, timeout_option, tls_option, typed_names
 from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
 
 
@@ -71,9 +71,7 @@ def profile_command(context: click.Context, /, **typed: Any) -> None:
 
     Exit code 0; 2 for bad input; 4 if the client fails, or nothing can be sampled here.
     """
-    source = click.core.ParameterSource
-    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
     from s3bench.cli.profile.action import profile
     from s3bench.cli.profile.options import ProfileOptions
 
-    profile(ProfileOptions.of(typed, given))
+    profile(ProfileOptions.of(typed, typed_names(context, typed)))

@@ -77,7 +77,7 @@ class ProfileOptions:
         if options.native and len(options.clients) > 1:
             raise BadInput(
                 "--native cannot be combined with --baseline and --candidate",
-                "a difference is told of Python functions",
+                "two clients are compared by their Python functions",
                 "profile each with --client",
             )
         assert options.max_time_s > 0

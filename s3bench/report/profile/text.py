@@ -27,7 +27,6 @@ _FUNCTIONS_MAX = 15
 _MODULES_MAX = 10
 _IMPORTS_MAX = 20
 _IMPORT_SHARE_MIN = 0.01
-_FUNCTIONS_KNOWN = 5
 _SAMPLES_MIN = 3  # with fewer in all runs a time is not known
 _NO_PYTHON = "(no Python function)"
 
@@ -63,7 +62,7 @@ def _facts(shown: ClientProfile) -> Iterator[str]:
     taken_s = seconds_per_run(shown.stacks)
     every = render_seconds(shown.stacks.interval_s)
     yield f"{len(runs)} runs, {render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every {every}"
-    known_to = widest_share(function_times(shown.stacks), count=_FUNCTIONS_KNOWN)
+    known_to = widest_share(function_times(shown.stacks))
     if known_to < 1:
         more = "; more runs (--runs) tell more" if known_to > SHARE_KNOWN_TO else ""
         yield f"the shares of the five largest functions are known to {known_to * 100:.1f} percentage points{more}"

@@ -45,7 +45,7 @@ DEFAULTS = {
         ),
     ),
 }
-"""What a bucket has without being told, by the operation that reads it."""
+"""The settings of a new bucket, by the operation that reads them."""
 
 
 class Missing(NamedTuple):
@@ -71,7 +71,7 @@ UNSET = {
         "ObjectLockConfigurationNotFoundError", "Object Lock configuration does not exist for this bucket"
     ),
 }
-"""The errors for what a bucket does not have until it is told, by the operation that reads it."""
+"""The errors for configurations that are not set, by the operation that reads them."""
 
 
 class ConfigurationOperations:

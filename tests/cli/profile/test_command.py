@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from s3bench.cli.profile import action
 from s3bench.clients.client import ClientSpec, FoundClient
@@ -117,6 +118,14 @@ def test_the_page_and_the_record_are_written(here: Here, profiled: ScriptedBench
     assert "Profile of cli-classic@1" in page.read_text()
     assert '"profile_version": 1' in record.read_text()
     assert profiled.workspaces_open == 0
+
+
+def test_by_cpu_time_two_clients_are_compared_in_cpu_time(here: Here, profiled: ScriptedBench) -> None:
+    sides = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@1")
+    profiled.script = lambda run: replace(answer(run), cpu_time=0.5)
+    finished = here("profile", *sides, *ONE, "--cpu", "--runs", "5")
+    assert finished.returncode == 0, finished.stderr
+    assert "Why cpu_time of s3.cp.upload" in finished.stdout
 
 
 def test_a_client_that_fails_ends_it_with_its_reason(here: Here, profiled: ScriptedBench) -> None:

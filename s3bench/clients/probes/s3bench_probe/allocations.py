@@ -227,8 +227,8 @@ def _peak_reader() -> Callable[[], int]:
         from resource import RUSAGE_SELF, getrusage  # noqa: PLC0415 (not every frozen client has it)
     except ImportError:
         return _peak_of_status
-    unit = 1 if sys.platform == "linux" else 1024
-    return lambda: getrusage(RUSAGE_SELF).ru_maxrss // unit
+    per_kib = 1 if sys.platform == "linux" else 1024  # in bytes on macOS
+    return lambda: getrusage(RUSAGE_SELF).ru_maxrss // per_kib
 
 
 def _peak_of_status() -> int:
