@@ -20,7 +20,8 @@ def test_the_core_is_probed_while_the_client_runs_and_not_while_it_waits(spawner
     assert len(record.speed.at_s) == len(record.speed.work_s) > 10
     assert all(0 < each < 0.01 for each in sorted(record.speed.work_s)[: len(record.speed.work_s) // 2])
     asleep_s, awake_s = ((int(line) - record.started_ns) / 1e9 for line in client.stdout.read_text().split())
-    assert not [at_s for at_s in record.speed.at_s if asleep_s + 0.01 < at_s < awake_s]
+    falling_asleep_s = 0.1  # the client may lose its core before it sleeps
+    assert not [at_s for at_s in record.speed.at_s if asleep_s + falling_asleep_s < at_s < awake_s]
 
 
 def test_a_client_of_many_threads_is_followed_to_the_one_that_runs(spawner: Spawner, launch: Launcher) -> None:
