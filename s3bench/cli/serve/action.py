@@ -62,6 +62,7 @@ def serve(options: ServeOptions) -> None:
             drained = server.drain(requests_max=0 if options.log == LogFormat.NONE else _REQUESTS_PER_POLL)
             log.update(drained)
             pending = drained.pending
+        log.update(server.drain(requests_max=0))
         log.end(server.collect(), ended_s=time.monotonic())
 
 

@@ -1,6 +1,6 @@
 """Reads of what cannot be set here: access control lists and configurations, as a new bucket of S3 has them.
 
-Since April 2023 a new bucket has access control lists disabled, blocks public access and encrypts with SSE-S3
+Since April 2023 a new bucket has access control lists disabled and blocks public access
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/create-bucket-faq.html). Tools read these before anything else.
 """
 
@@ -35,14 +35,6 @@ DEFAULTS = {
     ),
     Operation.GET_PUBLIC_ACCESS_BLOCK: document(
         "PublicAccessBlockConfiguration", *(element(name, "true") for name in _BLOCKED)
-    ),
-    Operation.GET_BUCKET_ENCRYPTION: document(
-        "ServerSideEncryptionConfiguration",
-        group(
-            "Rule",
-            group("ApplyServerSideEncryptionByDefault", element("SSEAlgorithm", "AES256")),
-            element("BucketKeyEnabled", "false"),
-        ),
     ),
 }
 """The settings of a new bucket, by the operation that reads them."""

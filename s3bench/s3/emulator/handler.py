@@ -14,8 +14,10 @@ from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.configuration import ConfigurationOperations
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
+from s3bench.s3.emulator.default_encryption import DefaultEncryptionOperations
 from s3bench.s3.emulator.deleting import DeleteOperations
 from s3bench.s3.emulator.describing import check_declared_checksums, describe
+from s3bench.s3.emulator.encryption import check_part
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
@@ -58,6 +60,9 @@ from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator
 
 _HOSTS_MAX = 1000
+_UNENCRYPTED = (
+    "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
+)
 
 
 class Emulator:
@@ -78,11 +83,12 @@ class Emulator:
         self._memory = Memory(settings.memory_limit_bytes)
         noise = NoiseBlock(settings.seed) if settings.discard else None
         self._intentions = Intentions(self._memory, noise=noise, md5_always=settings.md5_always)
-        self._store = ObjectStore(settings.seed)
+        self._store = ObjectStore(settings.seed, settings.region)
         self._authenticator: Authenticator | None = None
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
         self._hosts: dict[str, str] = {}  # Host header to the bucket that it names, or nothing
+        self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
         self._operations = self._table()
@@ -112,6 +118,13 @@ class Emulator:
     def warnings(self) -> tuple[str, ...]:
         """What of its data directory it does not serve, in words."""
         return tuple(self._loader.warnings)
+
+    def drain_warnings(self) -> tuple[str, ...]:
+        """What users should know about their requests since the last call, in words; each thing once."""
+        if self._store.asked_to_encrypt and not self._said_unencrypted:
+            self._said_unencrypted = True
+            return (_UNENCRYPTED,)
+        return ()
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
@@ -209,6 +222,7 @@ class Emulator:
     def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
         buckets = BucketOperations(self._store, self._settings.region)
         configurations = ConfigurationOperations(self._store)
+        encryptions = DefaultEncryptionOperations(self._store)
         lists = ListOperations(self._store)
         writes = WriteOperations(self._store, self._memory)
         reads, tags = self._reads, TagOperations(self._store, writes)
@@ -228,6 +242,9 @@ class Emulator:
             Operation.DELETE_BUCKET_TAGGING: buckets.delete_tagging,
             Operation.PUT_BUCKET_ACL: configurations.set_acl,
             **configurations.bucket_reads(),
+            Operation.GET_BUCKET_ENCRYPTION: encryptions.default,
+            Operation.PUT_BUCKET_ENCRYPTION: encryptions.set_default,
+            Operation.DELETE_BUCKET_ENCRYPTION: encryptions.delete_default,
             Operation.LIST_OBJECTS: lists.objects,
             Operation.LIST_OBJECTS_V2: lists.objects_v2,
             Operation.LIST_OBJECT_VERSIONS: lists.versions,
@@ -289,11 +306,19 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
+            encryption = upload.description.encryption
+            check_part(head.fields, encryption)
         else:  # what the headers alone decide is rejected before the body comes
-            describe(head.fields)
+            encryption = describe(head.fields, bucket).encryption
             check_taken(head.fields)
         return self._intentions.receive(
-            head, asked, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
+            head,
+            asked,
+            size_bytes,
+            algorithm=algorithm,
+            encryption=encryption,
+            in_parts=in_parts,
+            chunk_check=chunk_check,
         )
 
 

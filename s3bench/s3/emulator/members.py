@@ -9,11 +9,9 @@ import re
 from collections.abc import Mapping
 
 from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
+from s3bench.s3.emulator.encryption import ACCOUNT_ID, CUSTOMER_HEADERS, SOURCE_HEADERS, WRITE_HEADERS
 from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
-
-ACCOUNT_ID = "000000000000"
-"""The AWS account that owns every bucket; `x-amz-expected-bucket-owner` is compared with it."""
 
 TRANSPORT = frozenset({
     "accept", "accept-encoding", "accept-language", "amz-sdk-invocation-id", "amz-sdk-request", "authorization",
@@ -42,9 +40,8 @@ _BODY_CHECKS = _CHECKSUM_HEADERS | {"content-md5", "x-amz-sdk-checksum-algorithm
 _DESCRIPTION = frozenset({
     "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write-acp",
-    "x-amz-meta-", "x-amz-server-side-encryption", "x-amz-storage-class", "x-amz-tagging",
-    "x-amz-website-redirect-location",
-})  # fmt: skip
+    "x-amz-meta-", "x-amz-storage-class", "x-amz-tagging", "x-amz-website-redirect-location",
+}) | WRITE_HEADERS  # fmt: skip
 _LISTS = frozenset({
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write",
     "x-amz-grant-write-acp",
@@ -54,14 +51,14 @@ _WRITE_CONDITIONS = frozenset({"if-match", "if-none-match"})
 _COPY_SOURCE = frozenset({
     "x-amz-copy-source", "x-amz-copy-source-if-match", "x-amz-copy-source-if-modified-since",
     "x-amz-copy-source-if-none-match", "x-amz-copy-source-if-unmodified-since", "x-amz-source-expected-bucket-owner",
-})  # fmt: skip
-_READ = _OWNER | _READ_CONDITIONS | {
+}) | SOURCE_HEADERS  # fmt: skip
+_READ = _OWNER | _READ_CONDITIONS | CUSTOMER_HEADERS | {
     "range", "x-amz-checksum-mode", "partNumber", "versionId", "response-cache-control",
     "response-content-disposition", "response-content-encoding", "response-content-language", "response-content-type",
     "response-expires",
 }  # fmt: skip
 _LIST = _OWNER | {"delimiter", "encoding-type", "prefix"}
-_PART = _OWNER | {"partNumber", "uploadId"}
+_PART = _OWNER | CUSTOMER_HEADERS | {"partNumber", "uploadId"}
 
 HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_BUCKETS: frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"}),
@@ -82,6 +79,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_BUCKET_OWNERSHIP_CONTROLS: _OWNER,
     Operation.GET_PUBLIC_ACCESS_BLOCK: _OWNER,
     Operation.GET_BUCKET_ENCRYPTION: _OWNER,
+    Operation.PUT_BUCKET_ENCRYPTION: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_BUCKET_ENCRYPTION: _OWNER,
     Operation.GET_BUCKET_POLICY: _OWNER,
     Operation.GET_BUCKET_CORS: _OWNER,
     Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: _OWNER,
@@ -100,7 +99,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_OBJECT: _READ,
     Operation.HEAD_OBJECT: _READ,
     Operation.DELETE_OBJECT: _OWNER | {"if-match", "versionId"},
-    Operation.GET_OBJECT_ATTRIBUTES: _OWNER | {
+    Operation.GET_OBJECT_ATTRIBUTES: _OWNER | CUSTOMER_HEADERS | {
         "versionId", "x-amz-max-parts", "x-amz-object-attributes", "x-amz-part-number-marker",
     },
     Operation.GET_OBJECT_TAGGING: _OWNER | {"versionId"},
@@ -111,8 +110,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
     Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
     Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},
-    Operation.LIST_PARTS: _OWNER | {"max-parts", "part-number-marker", "uploadId"},
-    Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
+    Operation.LIST_PARTS: _OWNER | CUSTOMER_HEADERS | {"max-parts", "part-number-marker", "uploadId"},
+    Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | CUSTOMER_HEADERS | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
         "uploadId", "x-amz-checksum-type", "x-amz-mp-object-size",
     },
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
@@ -125,15 +124,22 @@ _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
 ELEMENTS: Mapping[str, frozenset[str]] = {
     "CreateBucketConfiguration": frozenset({"LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG)}),
     "VersioningConfiguration": frozenset({"MfaDelete", "Status"}),
+    "ServerSideEncryptionConfiguration": frozenset({
+        "Rule", "Rule/ApplyServerSideEncryptionByDefault", "Rule/BucketKeyEnabled",
+        "Rule/ApplyServerSideEncryptionByDefault/KMSMasterKeyID",
+        "Rule/ApplyServerSideEncryptionByDefault/SSEAlgorithm",
+    }),
     "Tagging": frozenset({"TagSet", *(f"TagSet/{name}" for name in _TAG)}),
     "Delete": frozenset({"Object", "Object/ETag", "Object/Key", "Object/VersionId", "Quiet"}),
     "CompleteMultipartUpload": frozenset({"Part", "Part/ETag", "Part/PartNumber", *_PART_CHECKSUMS}),
-}
+}  # fmt: skip
 """The elements that are read of each document, by its root."""
 
-_UNSUPPORTED_ELEMENTS = frozenset({"Bucket", "Location", "Object/LastModifiedTime", "Object/Size"}) | {
+_UNSUPPORTED_ELEMENTS = frozenset({
+    "Bucket", "Location", "Object/LastModifiedTime", "Object/Size", "Rule/BlockedEncryptionTypes",
+}) | {
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
-}
+}  # fmt: skip
 
 _ACCEPTED = {operation: TRANSPORT | members | NO_EFFECT.keys() | _OWNER for operation, members in HONOURED.items()}
 _IN_QUERY = frozenset({"x-amz-checksum-mode"})  # reads take it from there too: presigned URLs of AWS's SDK have it

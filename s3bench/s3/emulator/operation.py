@@ -29,6 +29,8 @@ class Operation(Enum):
     GET_BUCKET_OWNERSHIP_CONTROLS = "GetBucketOwnershipControls"
     GET_PUBLIC_ACCESS_BLOCK = "GetPublicAccessBlock"
     GET_BUCKET_ENCRYPTION = "GetBucketEncryption"
+    PUT_BUCKET_ENCRYPTION = "PutBucketEncryption"
+    DELETE_BUCKET_ENCRYPTION = "DeleteBucketEncryption"
     GET_BUCKET_POLICY = "GetBucketPolicy"
     GET_BUCKET_CORS = "GetBucketCors"
     GET_BUCKET_LIFECYCLE_CONFIGURATION = "GetBucketLifecycleConfiguration"
@@ -83,6 +85,8 @@ _BUCKET = {
     ("GET", "ownershipControls"): Operation.GET_BUCKET_OWNERSHIP_CONTROLS,
     ("GET", "publicAccessBlock"): Operation.GET_PUBLIC_ACCESS_BLOCK,
     ("GET", "encryption"): Operation.GET_BUCKET_ENCRYPTION,
+    ("PUT", "encryption"): Operation.PUT_BUCKET_ENCRYPTION,
+    ("DELETE", "encryption"): Operation.DELETE_BUCKET_ENCRYPTION,
     ("GET", "policy"): Operation.GET_BUCKET_POLICY,
     ("GET", "cors"): Operation.GET_BUCKET_CORS,
     ("GET", "lifecycle"): Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION,

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
+from s3bench.s3.emulator.encryption import Encryption, hidden_etag
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import RequestedOperation
 from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
@@ -113,16 +114,21 @@ class Intentions:
         size_bytes: int,
         *,
         algorithm: str | None,
+        encryption: Encryption | None,
         in_parts: bool,
         chunk_check: ChunkCheck | None,
     ) -> "Receiver":
         """Make ready for `size_bytes` of object data, `in_parts` when they will be part of a larger object.
 
+        With an `encryption` the ETag is no MD5, so none is computed.
+
         `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
         the chunks of a signed body. Raises `S3Error` when there is no room.
         """
         also = [] if algorithm is None else [algorithm]
-        with_md5 = self._md5_always or size_bytes <= MD5_BYTES_MAX or "content-md5" in head.fields
+        with_md5 = "content-md5" in head.fields
+        if encryption is None:
+            with_md5 = with_md5 or self._md5_always or size_bytes <= MD5_BYTES_MAX
         if with_md5:
             also.append("md5")
         verifier = hashing_verifier(head, also, default=None if algorithm else DEFAULT_ALGORITHM)
@@ -147,8 +153,10 @@ class Intentions:
             return Small(b"".join(pieces_of(content, 0, size_bytes)), hold)
         return Stretches(self.written(pieces_of(content, 0, size_bytes), size_bytes))
 
-    def etag_of(self, content: Content, algorithm: str, digest: bytes) -> str:
+    def etag_of(self, content: Content, algorithm: str, digest: bytes, encryption: Encryption | None = None) -> str:
         """Give the ETag of a content whose checksum is known, as if it had been put in one piece."""
+        if encryption is not None:
+            return hidden_etag(encryption, algorithm.encode() + digest)
         if self._md5_always or content.size_bytes <= MD5_BYTES_MAX:
             return digest_of("md5", pieces_of(content, 0, content.size_bytes)).hex()
         return opaque_etag(algorithm.encode() + digest)
@@ -209,8 +217,10 @@ class Receiver:
         """Give the checksum that the object has, or the one by an `algorithm` that the request declared."""
         return self._verifier.digest(algorithm or self.algorithm)
 
-    def etag(self) -> str:
-        """Give the ETag, without quotes."""
+    def etag(self, encryption: Encryption | None) -> str:
+        """Give the ETag of an object or part with that `encryption`, without quotes."""
+        if encryption is not None:
+            return hidden_etag(encryption, self.algorithm.encode() + self.digest())
         if self._with_md5:
             return self._verifier.digest("md5").hex()
         return opaque_etag(self.algorithm.encode() + self.digest())

@@ -4,6 +4,7 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
+from s3bench.s3.emulator.encryption import written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, StoredPart, Version
@@ -11,10 +12,6 @@ from s3bench.s3.protocol.exchange import Reply
 
 _VERSION_BYTES = 1024
 """What is kept about a version beside its bytes and what its client says about it, about."""
-
-
-ENCRYPTED = ("x-amz-server-side-encryption", "AES256")
-"""In the response to every write of an object: S3 encrypts all of them with its own keys."""
 
 
 class WriteOperations:
@@ -30,15 +27,17 @@ class WriteOperations:
         received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
+        description = describe(call.fields, bucket)
         version = self.keep(
             bucket,
             call,
-            description=describe(call.fields),
+            description=description,
             content=received.content(),
-            etag=received.etag(),
+            etag=received.etag(description.encryption),
             checksum=checksum,
         )
-        headers = [("ETag", f'"{version.etag}"'), ENCRYPTED, *checksum_headers(checksum)]
+        headers = [("ETag", f'"{version.etag}"'), *written_headers(description.encryption)]
+        headers += checksum_headers(checksum)
         headers += made_version_headers(bucket, version)
         return call.reply(200, headers)
 
@@ -50,7 +49,7 @@ class WriteOperations:
         description: Description,
         content: Content,
         etag: str,
-        checksum: Checksum,
+        checksum: Checksum | None,
         parts: tuple[StoredPart, ...] = (),
         upload_id: str = "",
     ) -> Version:
@@ -68,12 +67,15 @@ class WriteOperations:
             upload_id=upload_id,
         )
         bucket.put(version)
+        self._store.note_encryption(call.fields, description)
         return version
 
     def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
         """Charge what is kept about a version of `key`. Raises `S3Error` beyond the memory limit."""
         said = (*description.headers, *description.metadata, *description.tags)
         size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
+        if description.encryption is not None:
+            size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
         return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
 
 

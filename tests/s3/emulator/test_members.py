@@ -13,7 +13,8 @@ import pytest
 from botocore.model import OperationModel, StructureShape
 
 from s3bench.s3.emulator.configuration import UNSET
-from s3bench.s3.emulator.members import ACCOUNT_ID, ELEMENTS, HONOURED, NO_EFFECT
+from s3bench.s3.emulator.encryption import ACCOUNT_ID
+from s3bench.s3.emulator.members import ELEMENTS, HONOURED, NO_EFFECT
 from s3bench.s3.emulator.operation import Operation
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -24,6 +25,11 @@ COPIES = {Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY}
 BODIES = {
     Operation.CREATE_BUCKET: "<CreateBucketConfiguration>{}</CreateBucketConfiguration>",
     Operation.PUT_BUCKET_VERSIONING: "<VersioningConfiguration><Status>Enabled</Status>{}</VersioningConfiguration>",
+    Operation.PUT_BUCKET_ENCRYPTION: (
+        "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>"
+        "<SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>{}"
+        "</ServerSideEncryptionConfiguration>"
+    ),
     Operation.PUT_BUCKET_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.PUT_OBJECT_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.DELETE_OBJECTS: "<Delete><Object><Key>none</Key></Object>{}</Delete>",
@@ -222,7 +228,7 @@ def test_what_has_no_effect_does_not_disturb(wire: Wire) -> None:
     [
         ({"x-amz-acl": "public-read"}, 400, "AccessControlListNotSupported"),
         ({"x-amz-grant-read": "id=1"}, 400, "AccessControlListNotSupported"),
-        ({"x-amz-server-side-encryption": "aws:kms"}, 501, "NotImplemented"),
+        ({"x-amz-server-side-encryption": "aws:fsx"}, 501, "NotImplemented"),
         ({"x-amz-server-side-encryption": "rot13"}, 400, "InvalidEncryptionAlgorithmError"),
         ({"x-amz-checksum-sha512": "1"}, 501, "NotImplemented"),
         ({"x-amz-checksum-md4": "1"}, 400, "InvalidRequest"),
