@@ -196,12 +196,7 @@ class UploadOperations:
 
     @staticmethod
     def _completion(call: Call, bucket: Bucket, version: Version) -> Reply:
-        checksum = version.checksum
-        summed = (
-            ()
-            if checksum is None
-            else (element(checksum.element, checksum.value), element("ChecksumType", checksum.kind))
-        )
+        summed = _completed_checksum(version)
         result = document(
             "CompleteMultipartUploadResult",
             element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{url_encoded(call.key)}"),
@@ -445,6 +440,17 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
     if declared not in ({}, {checksum.algorithm: checksum.value}):
         message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
         raise S3Error(status=400, code="BadDigest", message=message)
+
+
+def _completed_checksum(version: Version) -> tuple[str, ...]:
+    """Render the checksum of an object made of parts; recorded: not the one that S3 adds where a key encrypts."""
+    checksum = version.checksum
+    added = (
+        version.description.encryption is not None and checksum is not None and checksum.algorithm == DEFAULT_ALGORITHM
+    )
+    if checksum is None or added:
+        return ()
+    return element(checksum.element, checksum.value), element("ChecksumType", checksum.kind)
 
 
 def _whole_etag(parts: tuple[StoredPart, ...]) -> str:
