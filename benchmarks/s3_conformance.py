@@ -16,6 +16,7 @@ from pathlib import Path
 
 from conformance import bodies, buckets, listings, multipart, objects
 from conformance.comparison import Difference, differences
+from conformance.lock_scenarios import LOCK_SCENARIOS
 from conformance.recorded import Witness, read_recordings, witness
 from conformance.scenarios import SCENARIOS
 from conformance.servers import Missing, Server, emulator, moto, versitygw
@@ -68,7 +69,7 @@ def recorded_witness(directory: Path | None) -> Witness:
     except OSError as error:
         raise Missing(str(error)) from error
     with emulator() as server:
-        return witness(server, directory, SCENARIOS)
+        return witness(server, directory, SCENARIOS | LOCK_SCENARIOS)
 
 
 def _summary(first: Witness) -> str:

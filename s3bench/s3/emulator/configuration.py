@@ -59,9 +59,6 @@ UNSET = {
     Operation.GET_BUCKET_REPLICATION: Missing(
         "ReplicationConfigurationNotFoundError", "The replication configuration was not found"
     ),
-    Operation.GET_OBJECT_LOCK_CONFIGURATION: Missing(
-        "ObjectLockConfigurationNotFoundError", "Object Lock configuration does not exist for this bucket"
-    ),
 }
 """The errors for configurations that are not set, by the operation that reads them."""
 

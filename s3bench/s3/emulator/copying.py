@@ -9,6 +9,7 @@ from s3bench.s3.emulator.describing import REDIRECT, base64_of, describe, unsupp
 from s3bench.s3.emulator.documents import document, element, iso_time
 from s3bench.s3.emulator.encryption import CUSTOMER_HEADERS, SSE, Encryption, check_key, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of, version_headers
+from s3bench.s3.emulator.object_lock import check_future
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, Version
@@ -37,6 +38,7 @@ class CopyOperation:
         check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         check_write(call.fields, call.key, current_state(bucket, call.key))
         description = _copied_description(call, bucket, source)
+        check_future(description.lock, call.now_s)
         if (source_bucket, source_key) == (call.bucket, call.key) and version_id is None:
             _check_changes(call, source, description)
         assert source.content is not None
@@ -131,6 +133,7 @@ def _copied_description(call: Call, bucket: Bucket, source: Version) -> Descript
         tags=new.tags if tags_from == "REPLACE" else old.tags,
         storage_class=new.storage_class,
         encryption=new.encryption,
+        lock=new.lock,
     )
 
 

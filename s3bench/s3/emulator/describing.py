@@ -13,6 +13,7 @@ from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.documents import parse_tag_header
 from s3bench.s3.emulator.encryption import read_headers, requested_encryption
 from s3bench.s3.emulator.members import TRANSPORT
+from s3bench.s3.emulator.object_lock import Lock, missing_configuration, requested_lock
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS
 from s3bench.s3.emulator.store import Bucket, Checksum, Description, Version
 from s3bench.s3.protocol.http import RequestHead
@@ -78,7 +79,15 @@ def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
         tags=parse_tag_header(fields.get("x-amz-tagging", "")),
         storage_class=storage_class,
         encryption=requested_encryption(fields, bucket.region, bucket.encryption),
+        lock=_lock(fields, bucket),
     )
+
+
+def _lock(fields: Mapping[str, str], bucket: Bucket) -> Lock | None:
+    lock = requested_lock(fields)
+    if lock is not None and not bucket.is_locking:
+        raise missing_configuration()
+    return lock
 
 
 def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
@@ -94,6 +103,8 @@ def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
     ]
     if description.storage_class != "STANDARD":
         headers.append(("x-amz-storage-class", description.storage_class))
+    if version.lock is not None:
+        headers += version.lock.headers()
     if description.tags:
         headers.append(("x-amz-tagging-count", str(len(description.tags))))
     if with_checksum and version.checksum is not None:

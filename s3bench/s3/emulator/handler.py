@@ -20,6 +20,7 @@ from s3bench.s3.emulator.describing import check_declared_checksums, describe
 from s3bench.s3.emulator.encryption import check_part
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
+from s3bench.s3.emulator.locking import LockOperations
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
@@ -223,6 +224,7 @@ class Emulator:
         buckets = BucketOperations(self._store, self._settings.region)
         configurations = ConfigurationOperations(self._store)
         encryptions = DefaultEncryptionOperations(self._store)
+        locks = LockOperations(self._store)
         lists = ListOperations(self._store)
         writes = WriteOperations(self._store, self._memory)
         reads, tags = self._reads, TagOperations(self._store, writes)
@@ -245,6 +247,12 @@ class Emulator:
             Operation.GET_BUCKET_ENCRYPTION: encryptions.default,
             Operation.PUT_BUCKET_ENCRYPTION: encryptions.set_default,
             Operation.DELETE_BUCKET_ENCRYPTION: encryptions.delete_default,
+            Operation.GET_OBJECT_LOCK_CONFIGURATION: locks.configuration,
+            Operation.PUT_OBJECT_LOCK_CONFIGURATION: locks.set_configuration,
+            Operation.GET_OBJECT_RETENTION: locks.retention,
+            Operation.PUT_OBJECT_RETENTION: locks.set_retention,
+            Operation.GET_OBJECT_LEGAL_HOLD: locks.legal_hold,
+            Operation.PUT_OBJECT_LEGAL_HOLD: locks.set_legal_hold,
             Operation.LIST_OBJECTS: lists.objects,
             Operation.LIST_OBJECTS_V2: lists.objects_v2,
             Operation.LIST_OBJECT_VERSIONS: lists.versions,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
 from s3bench.s3.emulator.encryption import ACCOUNT_ID, CUSTOMER_HEADERS, SOURCE_HEADERS, WRITE_HEADERS
+from s3bench.s3.emulator.object_lock import BYPASS, LOCK_HEADERS
 from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
 
@@ -41,7 +42,7 @@ _DESCRIPTION = frozenset({
     "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write-acp",
     "x-amz-meta-", "x-amz-storage-class", "x-amz-tagging", "x-amz-website-redirect-location",
-}) | WRITE_HEADERS  # fmt: skip
+}) | WRITE_HEADERS | LOCK_HEADERS  # fmt: skip
 _LISTS = frozenset({
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write",
     "x-amz-grant-write-acp",
@@ -87,18 +88,19 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_BUCKET_WEBSITE: _OWNER,
     Operation.GET_BUCKET_REPLICATION: _OWNER,
     Operation.GET_OBJECT_LOCK_CONFIGURATION: _OWNER,
+    Operation.PUT_OBJECT_LOCK_CONFIGURATION: _OWNER | _BODY_CHECKS,
     Operation.LIST_OBJECTS: _LIST | {"marker", "max-keys"},
     Operation.LIST_OBJECTS_V2: _LIST | {"continuation-token", "fetch-owner", "max-keys", "start-after"},
     Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
     Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
-    Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS | {BYPASS},
     Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
     Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
         "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
     },
     Operation.GET_OBJECT: _READ,
     Operation.HEAD_OBJECT: _READ,
-    Operation.DELETE_OBJECT: _OWNER | {"if-match", "versionId"},
+    Operation.DELETE_OBJECT: _OWNER | {BYPASS, "if-match", "versionId"},
     Operation.GET_OBJECT_ATTRIBUTES: _OWNER | CUSTOMER_HEADERS | {
         "versionId", "x-amz-max-parts", "x-amz-object-attributes", "x-amz-part-number-marker",
     },
@@ -107,6 +109,10 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.DELETE_OBJECT_TAGGING: _OWNER | {"versionId"},
     Operation.GET_OBJECT_ACL: _OWNER | {"versionId"},
     Operation.PUT_OBJECT_ACL: _OWNER | _BODY_CHECKS | _LISTS | {"versionId"},
+    Operation.GET_OBJECT_RETENTION: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_RETENTION: _OWNER | _BODY_CHECKS | {BYPASS, "versionId"},
+    Operation.GET_OBJECT_LEGAL_HOLD: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_LEGAL_HOLD: _OWNER | _BODY_CHECKS | {"versionId"},
     Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
     Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
     Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},
@@ -129,6 +135,12 @@ ELEMENTS: Mapping[str, frozenset[str]] = {
         "Rule/ApplyServerSideEncryptionByDefault/KMSMasterKeyID",
         "Rule/ApplyServerSideEncryptionByDefault/SSEAlgorithm",
     }),
+    "ObjectLockConfiguration": frozenset({
+        "ObjectLockEnabled", "Rule", "Rule/DefaultRetention", "Rule/DefaultRetention/Days",
+        "Rule/DefaultRetention/Mode", "Rule/DefaultRetention/Years",
+    }),
+    "Retention": frozenset({"Mode", "RetainUntilDate"}),
+    "LegalHold": frozenset({"Status"}),
     "Tagging": frozenset({"TagSet", *(f"TagSet/{name}" for name in _TAG)}),
     "Delete": frozenset({"Object", "Object/ETag", "Object/Key", "Object/VersionId", "Quiet"}),
     "CompleteMultipartUpload": frozenset({"Part", "Part/ETag", "Part/PartNumber", *_PART_CHECKSUMS}),
@@ -137,6 +149,7 @@ ELEMENTS: Mapping[str, frozenset[str]] = {
 
 _UNSUPPORTED_ELEMENTS = frozenset({
     "Bucket", "Location", "Object/LastModifiedTime", "Object/Size", "Rule/BlockedEncryptionTypes",
+    "EventHold", "EventHoldDuration", "Rule/DefaultRetention/DefaultEventHold",
 }) | {
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
 }  # fmt: skip
@@ -200,9 +213,7 @@ def _not_implemented(name: str) -> S3Error:
     if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."
         return S3Error(status=400, code="InvalidRequest", message=message)
-    if name == "x-amz-bypass-governance-retention":
-        message = f"{name} is only applicable to Object Lock enabled buckets."
-    elif name == "x-amz-server-side-encryption":
+    if name == "x-amz-server-side-encryption":
         message = f"{name} header is not supported for this operation."
     else:
         return not_implemented(name, header=name)

@@ -37,6 +37,7 @@ class Operation(Enum):
     GET_BUCKET_WEBSITE = "GetBucketWebsite"
     GET_BUCKET_REPLICATION = "GetBucketReplication"
     GET_OBJECT_LOCK_CONFIGURATION = "GetObjectLockConfiguration"
+    PUT_OBJECT_LOCK_CONFIGURATION = "PutObjectLockConfiguration"
     LIST_OBJECTS = "ListObjects"
     LIST_OBJECTS_V2 = "ListObjectsV2"
     LIST_OBJECT_VERSIONS = "ListObjectVersions"
@@ -53,6 +54,10 @@ class Operation(Enum):
     DELETE_OBJECT_TAGGING = "DeleteObjectTagging"
     GET_OBJECT_ACL = "GetObjectAcl"
     PUT_OBJECT_ACL = "PutObjectAcl"
+    GET_OBJECT_RETENTION = "GetObjectRetention"
+    PUT_OBJECT_RETENTION = "PutObjectRetention"
+    GET_OBJECT_LEGAL_HOLD = "GetObjectLegalHold"
+    PUT_OBJECT_LEGAL_HOLD = "PutObjectLegalHold"
     CREATE_MULTIPART_UPLOAD = "CreateMultipartUpload"
     UPLOAD_PART = "UploadPart"
     UPLOAD_PART_COPY = "UploadPartCopy"
@@ -93,6 +98,7 @@ _BUCKET = {
     ("GET", "website"): Operation.GET_BUCKET_WEBSITE,
     ("GET", "replication"): Operation.GET_BUCKET_REPLICATION,
     ("GET", "object-lock"): Operation.GET_OBJECT_LOCK_CONFIGURATION,
+    ("PUT", "object-lock"): Operation.PUT_OBJECT_LOCK_CONFIGURATION,
     ("GET", "versions"): Operation.LIST_OBJECT_VERSIONS,
     ("GET", "uploads"): Operation.LIST_MULTIPART_UPLOADS,
     ("POST", "delete"): Operation.DELETE_OBJECTS,
@@ -108,6 +114,10 @@ _OBJECT = {
     ("DELETE", "tagging"): Operation.DELETE_OBJECT_TAGGING,
     ("GET", "acl"): Operation.GET_OBJECT_ACL,
     ("PUT", "acl"): Operation.PUT_OBJECT_ACL,
+    ("GET", "retention"): Operation.GET_OBJECT_RETENTION,
+    ("PUT", "retention"): Operation.PUT_OBJECT_RETENTION,
+    ("GET", "legal-hold"): Operation.GET_OBJECT_LEGAL_HOLD,
+    ("PUT", "legal-hold"): Operation.PUT_OBJECT_LEGAL_HOLD,
     ("POST", "uploads"): Operation.CREATE_MULTIPART_UPLOAD,
     ("PUT", "uploadId"): Operation.UPLOAD_PART,
     ("GET", "uploadId"): Operation.LIST_PARTS,

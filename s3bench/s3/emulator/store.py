@@ -15,6 +15,7 @@ from sortedcontainers import SortedDict
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.encryption import SSE, Encryption
 from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.object_lock import DefaultRetention, Lock
 from s3bench.s3.protocol.exchange import Reply
 
 KEY_BYTES_MAX = 1024
@@ -73,7 +74,7 @@ class StoredPart:
 class Description:
     """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix.
 
-    `encryption` is `None` for SSE-S3.
+    `encryption` is `None` for SSE-S3. `lock` is what its write asked for; the one that holds is its version's.
     """
 
     headers: tuple[tuple[str, str], ...] = ()
@@ -81,6 +82,7 @@ class Description:
     tags: Tags = ()
     storage_class: str = "STANDARD"
     encryption: Encryption | None = None
+    lock: Lock | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -102,6 +104,7 @@ class Version:
     description: Description = Description()
     parts: tuple[StoredPart, ...] = ()
     upload_id: str = ""
+    lock: Lock | None = None
     reply: Reply | None = None
     reply_date: bytes | None = None
 
@@ -151,12 +154,18 @@ class Key:
 
 
 class Bucket:
-    """One bucket. `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3."""
+    """One bucket.
+
+    `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3. Where it `is_locking`, versions
+    can have locks, and new ones have the `default_retention`.
+    """
 
     def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
         self.name = name
         self.region = region
         self.encryption: Encryption | None = None
+        self.is_locking = False
+        self.default_retention: DefaultRetention | None = None
         self.created_s = created_s
         self.versioning = Versioning.NEVER
         self.tags: Tags = ()

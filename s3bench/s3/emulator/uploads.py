@@ -19,6 +19,7 @@ from s3bench.s3.emulator.documents import XmlElement, document, element, group, 
 from s3bench.s3.emulator.encryption import check_key, check_part, completed_headers, read_headers, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.members import parse_known
+from s3bench.s3.emulator.object_lock import check_future
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, ObjectStore, StoredPart, Upload, Version
 from s3bench.s3.emulator.writing import WriteOperations, made_version_headers
@@ -55,11 +56,13 @@ class UploadOperations:
         """Begin an upload."""
         bucket = find_bucket(self._store, call.bucket)
         algorithm, composite = _checksum_asked(call)
+        description = describe(call.fields, bucket)
+        check_future(description.lock, call.now_s)
         upload = Upload(
             key=call.key,
             upload_id=bucket.next_upload_id(call.key),
             started_s=call.now_s,
-            description=describe(call.fields, bucket),
+            description=description,
             algorithm=algorithm,
             composite=composite,
             hold=self._intentions.memory.hold(_UPLOAD_BYTES + len(call.key)),

@@ -30,6 +30,13 @@ BODIES = {
         "<SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>{}"
         "</ServerSideEncryptionConfiguration>"
     ),
+    Operation.PUT_OBJECT_LOCK_CONFIGURATION: (
+        "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>{}</ObjectLockConfiguration>"
+    ),
+    Operation.PUT_OBJECT_RETENTION: (
+        "<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>2999-01-01T00:00:00Z</RetainUntilDate>{}</Retention>"
+    ),
+    Operation.PUT_OBJECT_LEGAL_HOLD: "<LegalHold><Status>OFF</Status>{}</LegalHold>",
     Operation.PUT_BUCKET_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.PUT_OBJECT_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.DELETE_OBJECTS: "<Delete><Object><Key>none</Key></Object>{}</Delete>",
@@ -38,6 +45,11 @@ BODIES = {
         "{}</CompleteMultipartUpload>"
     ),
 }
+LOCKS = {
+    Operation.GET_OBJECT_LOCK_CONFIGURATION, Operation.PUT_OBJECT_LOCK_CONFIGURATION,
+    Operation.GET_OBJECT_RETENTION, Operation.PUT_OBJECT_RETENTION,
+    Operation.GET_OBJECT_LEGAL_HOLD, Operation.PUT_OBJECT_LEGAL_HOLD,
+}  # fmt: skip
 TAGGED = b"<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"
 VALUES = {"x-amz-acl": "public-read", "x-amz-server-side-encryption": "aws:kms"}
 
@@ -64,6 +76,11 @@ class Wire:
         assert self.send("PUT", "/bucket?tagging", body=TAGGED).status == 204
         upload_id = self.send("POST", "/bucket/k?uploads").text("{*}UploadId")
         assert self.send("PUT", f"/bucket/k?uploadId={upload_id}&partNumber=1", body=b"x").status == 200
+        locking = {"x-amz-bucket-object-lock-enabled": "true"}
+        assert self.send("PUT", "/locking", headers=locking).status == 200
+        assert self.send("PUT", "/locking/k").status == 200
+        assert self.ask(Operation.PUT_OBJECT_RETENTION).status == 200
+        assert self.ask(Operation.PUT_OBJECT_LEGAL_HOLD).status == 200
         self.uploads = {"uploadId": upload_id}
 
     def send(self, method: str, target: str, *, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
@@ -86,6 +103,8 @@ class Wire:
         model = MODEL.operation_model(operation.value)
         path, _, fixed = model.http["requestUri"].partition("?")
         bucket = {Operation.CREATE_BUCKET: "new-bucket", Operation.DELETE_BUCKET: "empty"}.get(operation, "bucket")
+        if operation in LOCKS:
+            bucket = "locking"
         path = path.replace("{Bucket}", bucket).replace("{Key+}", "k")
         needed = {name: self.uploads["uploadId"] for name in ("uploadId",) if name in wire_names(model)}
         if operation in {Operation.UPLOAD_PART, Operation.UPLOAD_PART_COPY}:
@@ -249,7 +268,7 @@ def test_a_refused_put_changes_nothing(wire: Wire, headers: dict[str, str], stat
         ({"x-amz-acl": "public-read"}, 400, "InvalidBucketAclWithObjectOwnership"),
         ({"x-amz-grant-write": "id=1"}, 400, "InvalidBucketAclWithObjectOwnership"),
         ({"x-amz-object-ownership": "ObjectWriter"}, 501, "NotImplemented"),
-        ({"x-amz-bucket-object-lock-enabled": "true"}, 501, "NotImplemented"),
+        ({"x-amz-bucket-object-lock-enabled": "true"}, 200, ""),
         ({"x-amz-acl": "private", "x-amz-object-ownership": "BucketOwnerEnforced"}, 200, ""),
     ],
 )
