@@ -45,7 +45,6 @@ NOT_COMPARABLE = {
     "*otification*": "the emulator has no event notifications",
     "*Accelerate*": "the emulator has no transfer acceleration",
     "*[Pp]olicy*": "the emulator has no bucket policies",
-    "*Cors*": "the emulator has no CORS configuration",
     "*_acl*": "the buckets have access control lists enabled; those of the emulator have them disabled",
     "*OwnershipControls*": "the emulator reads ownership controls, and does not set them",
     "*PublicAccessBlock*": "the emulator reads the public access block, and does not set it",

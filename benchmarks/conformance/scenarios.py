@@ -1,4 +1,4 @@
-"""The requests of the recorded scenarios, as far as they are written: encryption, deletes, versioning.
+"""The requests of the recorded scenarios, as far as they are written: encryption and CORS.
 
 A recording has the answers only. What was asked follows from the names of its steps and from the answers.
 """
@@ -215,6 +215,43 @@ def _bucket_encryption(play: Player, *, method: str, key: str, managed: bool) ->
         play.step("put-object-encrypted-bucket-key-disabled", "put_object", **put)
 
 
+def _cors(*methods: str, origins: tuple[str, ...] = ("*",), **more: Any) -> dict[str, Any]:
+    rule = {"AllowedMethods": list(methods), "AllowedOrigins": list(origins), **more}
+    return {"CORSConfiguration": {"CORSRules": [rule]}}
+
+
+def _get_cors(play: Player) -> None:
+    play.step("get-cors-no-set", "get_bucket_cors")
+    play.call("put_bucket_cors", **_cors("GET"))
+    play.step("get-cors-after-set", "get_bucket_cors")
+
+
+def _put_cors(play: Player) -> None:
+    origins = ("https://test.com", "https://app.test.com", "http://test.com:80")
+    headers = ["x-amz-expected-bucket-owner", "x-amz-server-side-encryption-customer-algorithm"]
+    rules = _cors("GET", "PUT", "HEAD", origins=origins, AllowedHeaders=headers, MaxAgeSeconds=3000)
+    play.step("put-cors", "put_bucket_cors", **rules)
+    play.step("get-cors", "get_bucket_cors")
+
+
+def _put_cors_errors(play: Player) -> None:
+    play.step("put-cors-exc", "put_bucket_cors", **_cors("MYMETHOD"))
+    play.step("put-cors-exc-empty", "put_bucket_cors", CORSConfiguration={"CORSRules": []})
+
+
+def _put_cors_empty_origin(play: Player) -> None:
+    play.call("put_bucket_cors", **_cors("GET", "PUT", "HEAD", origins=("",)))
+    play.step("get-cors-empty", "get_bucket_cors")
+
+
+def _delete_cors(play: Player) -> None:
+    play.step("delete-cors-before-set", "delete_bucket_cors")
+    play.step("put-cors", "put_bucket_cors", **_cors("GET"))
+    play.step("get-cors", "get_bucket_cors")
+    play.step("delete-cors", "delete_bucket_cors")
+    play.step("get-cors-deleted", "get_bucket_cors")
+
+
 SCENARIOS: dict[str, Scenario] = {
     "TestS3SSECEncryption::test_put_object_validation_sse_c": _put_validation_sse_c,
     "TestS3SSECEncryption::test_object_retrieval_sse_c": _retrieval_sse_c,
@@ -238,5 +275,10 @@ SCENARIOS: dict[str, Scenario] = {
     "TestS3BucketEncryption::test_s3_bucket_encryption_sse_kms": partial(
         _bucket_encryption, method="aws:kms", key=_KMS_KEY, managed=False
     ),
+    "TestS3Cors::test_get_cors": _get_cors,
+    "TestS3Cors::test_put_cors": _put_cors,
+    "TestS3Cors::test_put_cors_invalid_rules": _put_cors_errors,
+    "TestS3Cors::test_put_cors_empty_origin": _put_cors_empty_origin,
+    "TestS3Cors::test_delete_cors": _delete_cors,
 }
 """The scenarios that can be played, by their names in the recordings."""

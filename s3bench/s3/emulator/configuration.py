@@ -49,7 +49,6 @@ class Missing(NamedTuple):
 
 UNSET = {
     Operation.GET_BUCKET_POLICY: Missing("NoSuchBucketPolicy", "The bucket policy does not exist"),
-    Operation.GET_BUCKET_CORS: Missing("NoSuchCORSConfiguration", "The CORS configuration does not exist"),
     Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: Missing(
         "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"
     ),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.s3.emulator.buckets import BucketOperations
-from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.configuration import ConfigurationOperations
 from s3bench.s3.emulator.content import NoiseBlock
@@ -43,6 +43,7 @@ from s3bench.s3.emulator.receiving import (
     XmlDocument,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.emulator.sharing import SharingOperations
 from s3bench.s3.emulator.store import KEY_BYTES_MAX, ObjectStore
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
@@ -92,6 +93,7 @@ class Emulator:
         self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
+        self._sharing = SharingOperations(self._store)
         self._operations = self._table()
         load_algorithms()
         for name in settings.buckets:
@@ -155,9 +157,21 @@ class Emulator:
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply
+            if head.method == "OPTIONS" and not head.garbled:  # browsers do not sign it
+                bucket, key = self._target(head)
+                call = Call(head=head, bucket=bucket, key=key, query={}, now_s=self._now(), date_line=date_line)
+                return self._sharing.preflight(call)
             return self._answer(head, body, date_line)
         except S3Error as error:
+            error.headers = (*error.headers, *self._cross_origin(head))
             return s3_error_reply(head, error, date_line)
+
+    def _cross_origin(self, head: RequestHead) -> Headers:
+        """Give the headers that a browser needs to show the reply to a page; none for others."""
+        if "origin" not in head.fields or head.garbled or head.method == "OPTIONS":
+            return ()
+        bucket = self._bucket_of(head.fields.get("host", "")) or head.path.removeprefix("/").partition("/")[0]
+        return self._sharing.headers_for(head, bucket)
 
     def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
         """Give the reply to a GET of a whole current object, where there is one. Raises `S3Error`."""
@@ -215,6 +229,7 @@ class Emulator:
             date_line=date_line,
             sink=sink,
             checksums=checksums,
+            cross_origin=self._cross_origin(head),
         )
         return self._operations[operation](call)
 
@@ -244,6 +259,9 @@ class Emulator:
             Operation.DELETE_BUCKET_TAGGING: buckets.delete_tagging,
             Operation.PUT_BUCKET_ACL: configurations.set_acl,
             **configurations.bucket_reads(),
+            Operation.GET_BUCKET_CORS: self._sharing.rules,
+            Operation.PUT_BUCKET_CORS: self._sharing.set_rules,
+            Operation.DELETE_BUCKET_CORS: self._sharing.delete_rules,
             Operation.GET_BUCKET_ENCRYPTION: encryptions.default,
             Operation.PUT_BUCKET_ENCRYPTION: encryptions.set_default,
             Operation.DELETE_BUCKET_ENCRYPTION: encryptions.delete_default,

@@ -84,6 +84,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.DELETE_BUCKET_ENCRYPTION: _OWNER,
     Operation.GET_BUCKET_POLICY: _OWNER,
     Operation.GET_BUCKET_CORS: _OWNER,
+    Operation.PUT_BUCKET_CORS: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_BUCKET_CORS: _OWNER,
     Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: _OWNER,
     Operation.GET_BUCKET_WEBSITE: _OWNER,
     Operation.GET_BUCKET_REPLICATION: _OWNER,
@@ -129,6 +131,10 @@ _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
 ELEMENTS: Mapping[str, frozenset[str]] = {
     "CreateBucketConfiguration": frozenset({"LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG)}),
+    "CORSConfiguration": frozenset({
+        "CORSRule", "CORSRule/AllowedHeader", "CORSRule/AllowedMethod", "CORSRule/AllowedOrigin",
+        "CORSRule/ExposeHeader", "CORSRule/ID", "CORSRule/MaxAgeSeconds",
+    }),
     "VersioningConfiguration": frozenset({"MfaDelete", "Status"}),
     "ServerSideEncryptionConfiguration": frozenset({
         "Rule", "Rule/ApplyServerSideEncryptionByDefault", "Rule/BucketKeyEnabled",

@@ -82,7 +82,7 @@ class Lock:
 
 
 def requested_lock(fields: Mapping[str, str]) -> Lock | None:
-    """Read what the headers of a write ask for; `None` for nothing. Raises `S3Error`."""
+    """Read what the headers of a write ask for; `None` where they ask for no lock. Raises `S3Error`."""
     if LOCK_HEADERS.isdisjoint(fields):
         return None
     mode, until, legal_hold = fields.get(MODE), fields.get(UNTIL), fields.get(LEGAL_HOLD, "")

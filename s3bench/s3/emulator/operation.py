@@ -33,6 +33,8 @@ class Operation(Enum):
     DELETE_BUCKET_ENCRYPTION = "DeleteBucketEncryption"
     GET_BUCKET_POLICY = "GetBucketPolicy"
     GET_BUCKET_CORS = "GetBucketCors"
+    PUT_BUCKET_CORS = "PutBucketCors"
+    DELETE_BUCKET_CORS = "DeleteBucketCors"
     GET_BUCKET_LIFECYCLE_CONFIGURATION = "GetBucketLifecycleConfiguration"
     GET_BUCKET_WEBSITE = "GetBucketWebsite"
     GET_BUCKET_REPLICATION = "GetBucketReplication"
@@ -94,6 +96,8 @@ _BUCKET = {
     ("DELETE", "encryption"): Operation.DELETE_BUCKET_ENCRYPTION,
     ("GET", "policy"): Operation.GET_BUCKET_POLICY,
     ("GET", "cors"): Operation.GET_BUCKET_CORS,
+    ("PUT", "cors"): Operation.PUT_BUCKET_CORS,
+    ("DELETE", "cors"): Operation.DELETE_BUCKET_CORS,
     ("GET", "lifecycle"): Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION,
     ("GET", "website"): Operation.GET_BUCKET_WEBSITE,
     ("GET", "replication"): Operation.GET_BUCKET_REPLICATION,
@@ -189,8 +193,8 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     subresource = next((name for name in query if (method, name) in table), "")
     operation = table.get((method, subresource))
     if operation is None:
-        if method in {"POST", "OPTIONS"}:
-            raise not_implemented("browser-based uploads" if method == "POST" else "cross-origin requests")
+        if method == "POST":
+            raise not_implemented("browser-based uploads")
         raise _not_allowed(method, kind.upper())
     return _by_fields(operation, query, fields)
 

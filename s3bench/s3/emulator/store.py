@@ -13,6 +13,7 @@ from enum import StrEnum
 from sortedcontainers import SortedDict
 
 from s3bench.s3.emulator.content import Content
+from s3bench.s3.emulator.cross_origin import CorsRule
 from s3bench.s3.emulator.encryption import SSE, Encryption
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.object_lock import DefaultRetention, Lock
@@ -164,6 +165,7 @@ class Bucket:
         self.name = name
         self.region = region
         self.encryption: Encryption | None = None
+        self.cors_rules: tuple[CorsRule, ...] = ()
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None
         self.created_s = created_s

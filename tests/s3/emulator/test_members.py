@@ -37,6 +37,10 @@ BODIES = {
         "<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>2999-01-01T00:00:00Z</RetainUntilDate>{}</Retention>"
     ),
     Operation.PUT_OBJECT_LEGAL_HOLD: "<LegalHold><Status>OFF</Status>{}</LegalHold>",
+    Operation.PUT_BUCKET_CORS: (
+        "<CORSConfiguration><CORSRule><AllowedMethod>GET</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>{}"
+        "</CORSConfiguration>"
+    ),
     Operation.PUT_BUCKET_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.PUT_OBJECT_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.DELETE_OBJECTS: "<Delete><Object><Key>none</Key></Object>{}</Delete>",
@@ -79,6 +83,7 @@ class Wire:
         locking = {"x-amz-bucket-object-lock-enabled": "true"}
         assert self.send("PUT", "/locking", headers=locking).status == 200
         assert self.send("PUT", "/locking/k").status == 200
+        assert self.ask(Operation.PUT_BUCKET_CORS).status == 200
         assert self.ask(Operation.PUT_OBJECT_RETENTION).status == 200
         assert self.ask(Operation.PUT_OBJECT_LEGAL_HOLD).status == 200
         self.uploads = {"uploadId": upload_id}
