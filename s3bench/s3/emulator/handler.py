@@ -332,17 +332,17 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
-            encryption = upload.description.encryption
-            check_part(head.fields, encryption)
+            description = upload.description
+            check_part(head.fields, description.encryption)
         else:  # what the headers alone decide is rejected before the body comes
-            encryption = describe(head.fields, bucket).encryption
+            description = describe(head.fields, bucket)
             check_taken(head.fields)
         return self._intentions.receive(
             head,
             asked,
             size_bytes,
             algorithm=algorithm,
-            encryption=encryption,
+            description=description,
             in_parts=in_parts,
             chunk_check=chunk_check,
         )

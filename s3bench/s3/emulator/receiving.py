@@ -16,6 +16,7 @@ from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Store
 from s3bench.s3.emulator.encryption import Encryption, hidden_etag
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import RequestedOperation
+from s3bench.s3.emulator.store import Description
 from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
@@ -114,20 +115,20 @@ class Intentions:
         size_bytes: int,
         *,
         algorithm: str | None,
-        encryption: Encryption | None,
+        description: Description,
         in_parts: bool,
         chunk_check: ChunkCheck | None,
     ) -> "Receiver":
         """Make ready for `size_bytes` of object data, `in_parts` when they will be part of a larger object.
 
-        With an `encryption` the ETag is no MD5, so none is computed.
+        `description` is that of the object; if it is encrypted with a key, its ETag is no MD5, and none is computed.
 
         `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
         the chunks of a signed body. Raises `S3Error` when there is no room.
         """
         also = [] if algorithm is None else [algorithm]
         with_md5 = "content-md5" in head.fields
-        if encryption is None:
+        if description.encryption is None:
             with_md5 = with_md5 or self._md5_always or size_bytes <= MD5_BYTES_MAX
         if with_md5:
             also.append("md5")
@@ -135,7 +136,16 @@ class Intentions:
         if algorithm is None:
             algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), DEFAULT_ALGORITHM)
         target = self._target(size_bytes, in_parts=in_parts)
-        return Receiver(asked, verifier, target, size_bytes, algorithm, with_md5=with_md5, chunk_check=chunk_check)
+        return Receiver(
+            asked,
+            verifier,
+            target,
+            size_bytes,
+            algorithm,
+            description=description,
+            with_md5=with_md5,
+            chunk_check=chunk_check,
+        )
 
     def written(self, pieces: Iterable[memoryview], size_bytes: int) -> tuple[Stored, ...]:
         """Write `pieces` of `size_bytes` in all into memory."""
@@ -172,7 +182,16 @@ class Intentions:
 class Receiver:
     """Takes the data of one object or part; an `exchange.Sink`."""
 
-    __slots__ = ("_missing_bytes", "_target", "_verifier", "_with_md5", "algorithm", "asked", "chunk_check")
+    __slots__ = (
+        "_missing_bytes",
+        "_target",
+        "_verifier",
+        "_with_md5",
+        "algorithm",
+        "asked",
+        "chunk_check",
+        "description",
+    )
 
     def __init__(
         self,
@@ -182,10 +201,12 @@ class Receiver:
         size_bytes: int,
         algorithm: str,
         *,
+        description: Description,
         with_md5: bool,
         chunk_check: ChunkCheck | None,
     ) -> None:
         self.asked = asked
+        self.description = description
         self._verifier = verifier
         self._target = target
         self._missing_bytes = size_bytes
@@ -217,8 +238,9 @@ class Receiver:
         """Give the checksum that the object has, or the one by an `algorithm` that the request declared."""
         return self._verifier.digest(algorithm or self.algorithm)
 
-    def etag(self, encryption: Encryption | None) -> str:
-        """Give the ETag of an object or part with that `encryption`, without quotes."""
+    def etag(self) -> str:
+        """Give the ETag, without quotes."""
+        encryption = self.description.encryption
         if encryption is not None:
             return hidden_etag(encryption, self.algorithm.encode() + self.digest())
         if self._with_md5:

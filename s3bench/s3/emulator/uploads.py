@@ -88,7 +88,7 @@ class UploadOperations:
         received = call.received
         declared = _declared(call)
         _check_algorithm(upload, declared)
-        etag = received.etag(upload.description.encryption)
+        etag = received.etag()
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         self._keep(upload, call, number, received.content(), etag, received.digest(), checksum)
         checksums = [(f"x-amz-checksum-{name}", base64_of(received.digest(name))) for name in sorted(declared)]

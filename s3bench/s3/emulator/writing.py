@@ -5,7 +5,7 @@ from dataclasses import replace
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
-from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
+from s3bench.s3.emulator.describing import base64_of, checksum_headers
 from s3bench.s3.emulator.encryption import written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
@@ -31,7 +31,7 @@ class WriteOperations:
         received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
-        description = describe(call.fields, bucket)
+        description = received.description
         if bucket.is_locking:
             check_future(description.lock, call.now_s)
             _check_has_checksum(call, bucket, description)
@@ -40,7 +40,7 @@ class WriteOperations:
             call,
             description=description,
             content=received.content(),
-            etag=received.etag(description.encryption),
+            etag=received.etag(),
             checksum=checksum,
         )
         headers = [("ETag", f'"{version.etag}"'), *written_headers(description.encryption)]
