@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/AmazonS3/latest/userguide/cors.html; codes, messages
 responses of S3 (docs/s3-behaviour.md). Pure.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from s3bench.s3.protocol.s3_error import S3Error
 
 _METHODS = frozenset({"GET", "PUT", "HEAD", "POST", "DELETE"})
 _RULES_MAX = 100
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2; `*` is one of these characters
 _VARY = ("Vary", "Origin, Access-Control-Request-Headers, Access-Control-Request-Method")
 
 
@@ -119,6 +121,9 @@ def _rule(node: XmlElement) -> CorsRule:
     for method in rule.methods:
         if method not in _METHODS:
             raise _bad(f"Found unsupported HTTP method in CORS config. Unsupported method is {method}")
+    for header in (*rule.headers, *rule.exposed):  # those are sent to browsers
+        if _HEADER_NAME.fullmatch(header) is None:
+            raise _bad("A CORS rule names a header that no request or response can have")
     for kind, values in (("AllowedOrigin", rule.origins), ("AllowedHeader", rule.headers)):
         for value in values:
             if value.count("*") > 1:

@@ -162,8 +162,10 @@ def test_a_preflight_needs_no_signature() -> None:
         (f"<CORSRule>{pages('GET')}</CORSRule>" * 101, "MalformedXML"),
         (f"<CORSRule>{pages('MYMETHOD')}</CORSRule>", "InvalidRequest"),
         (f"<CORSRule>{pages('GET', origin='*.*')}</CORSRule>", "InvalidRequest"),
+        (f"<CORSRule>{pages('GET', more='<ExposeHeader>a&#13;&#10;b: c</ExposeHeader>')}</CORSRule>", "InvalidRequest"),
+        (f"<CORSRule>{pages('GET', more='<ExposeHeader>日本</ExposeHeader>')}</CORSRule>", "InvalidRequest"),
     ],
-    ids=["none", "empty", "age", "many", "method", "wildcards"],
+    ids=["none", "empty", "age", "many", "method", "wildcards", "line", "text"],
 )
 def test_rules_that_s3_does_not_take_are_rejected(rules: str, code: str) -> None:
     # test_put_cors_invalid_rules
