@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What the emulator answers, beside versitygw and moto, call by call.
+"""What the emulator answers, beside recorded answers of Amazon S3, versitygw and moto, call by call.
 
-Sends the same S3 calls, right and wrong, to each server, reduces the answers to status, error code, headers and body,
-and prints where they differ from the emulator's. Every difference is explained by a verdict in
-conformance/verdicts.toml; one that is not fails the run.
+First, with `--recorded`, plays the recorded scenarios on the emulator and compares step by step. Then sends the same S3
+calls, right and wrong, to each server, reduces the answers to status, error code, headers and body, and prints where
+they differ from the emulator's. Every difference is explained by a verdict in conformance/verdicts.toml; one that is
+not fails the run.
 """
 
 import argparse
@@ -11,9 +12,13 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from conformance import bodies, buckets, listings, multipart, objects
 from conformance.comparison import Difference, differences
+from conformance.lock_scenarios import LOCK_SCENARIOS
+from conformance.recorded import Witness, read_recordings, witness
+from conformance.scenarios import SCENARIOS
 from conformance.servers import Missing, Server, emulator, moto, versitygw
 from conformance.session import Answer, Session
 from conformance.verdicts import Verdicts, read_verdicts
@@ -55,18 +60,50 @@ def answers_of(start: AbstractContextManager[Server]) -> dict[str, Answer]:
         return session.answers
 
 
+def recorded_witness(directory: Path | None) -> Witness:
+    """Play the recorded scenarios. Raises `Missing`."""
+    if directory is None:
+        raise Missing("name their directory with --recorded")
+    try:
+        read_recordings(directory)
+    except OSError as error:
+        raise Missing(str(error)) from error
+    with emulator() as server:
+        return witness(server, directory, SCENARIOS | LOCK_SCENARIOS)
+
+
+def _summary(first: Witness) -> str:
+    """How many scenarios were compared, and why others were not."""
+    skipped = sum(len(names) for names in first.skipped.values())
+    lines = [
+        f"recorded: {len(first.played)} scenarios compared in {len(first.ours)} steps",
+        f"  {len(first.unwritten):3} not compared: their requests are not written",
+        f"  {skipped:3} not comparable, of these",
+    ]
+    lines += [f"  {len(names):3}   {reason}" for reason, names in sorted(first.skipped.items())]
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Compare; exit 1 where a difference has no verdict, 2 where a server is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--recorded", metavar="DIRECTORY", type=Path, help="recorded answers of S3: LocalStack's *.snapshot.json"
+    )
     parser.add_argument("--versitygw", metavar="PROGRAM", help="versitygw's binary, where it is not on PATH")
     parser.add_argument("--moto", metavar="PROGRAM", help="moto_server, where it is not on PATH")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/s3-behaviour.md")
     parser.add_argument("--unexplained", action="store_true", help="print only what has no verdict")
     options = parser.parse_args()
-    ours = answers_of(emulator())
-    found: list[Difference] = []
     missing = []
+    try:
+        first = recorded_witness(options.recorded)
+    except Missing as error:
+        first = Witness()
+        missing.append(f"the recorded answers of S3 were not compared: {error}")
+    ours = answers_of(emulator())
+    found: list[Difference] = differences("aws", first.ours, first.recorded)
     servers = {"versitygw": versitygw(options.versitygw), "moto": moto(options.moto)}
     for name, start in servers.items():
         try:
@@ -77,13 +114,14 @@ def main() -> int:
     explained = verdicts.explain(found)
     unexplained = [difference for difference in found if difference not in explained]
     if options.json:
-        print(json.dumps(_document(ours, found, verdicts), indent=2, ensure_ascii=False))
+        print(json.dumps(_document(first, ours, found, verdicts), indent=2, ensure_ascii=False))
     elif options.markdown:
         print(verdicts.markdown(found))
     else:
         for difference in unexplained if options.unexplained else found:
             print(difference.line(explained.get(difference)))
         servers_compared = len(servers) - len(missing)
+        print(_summary(first))
         print(
             f"{len(ours)} calls, {servers_compared} servers, {len(found)} differences, {len(unexplained)} unexplained"
         )
@@ -92,10 +130,18 @@ def main() -> int:
     return 2 if missing else int(bool(unexplained))
 
 
-def _document(ours: dict[str, Answer], found: list[Difference], verdicts: Verdicts) -> dict[str, object]:
+def _document(
+    first: Witness, ours: dict[str, Answer], found: list[Difference], verdicts: Verdicts
+) -> dict[str, object]:
     explained = verdicts.explain(found)
     return {
         "calls": len(ours),
+        "recorded": {
+            "played": first.played,
+            "steps": len(first.ours),
+            "not_comparable": first.skipped,
+            "not_written": first.unwritten,
+        },
         "differences": [
             {
                 "call": difference.call,

@@ -93,9 +93,10 @@ def unsupported(s: Session) -> None:
     s.raw("an unknown sub-resource is ignored", "GET", "k?nothing-known", of_data=True)
     s.raw("an unknown sub-resource with a value is ignored", "GET", "k?x-id=GetObject", of_data=True)
     s.raw("two sub-resources", "GET", "?location&versioning")
-    key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+    key = "01234567890123456789012345678901"
     s.call("put with a key of the customer", "PutObject", Key="c", Body=b"x", SSECustomerAlgorithm="AES256",
            SSECustomerKey=key)  # fmt: skip
+    s.call("get without the key of the customer", "GetObject", Key="c")
     s.call("put with KMS", "PutObject", Key="kms", Body=b"x", ServerSideEncryption="aws:kms", SSEKMSKeyId="key")
     s.call("put with AES256", "PutObject", Key="aes", Body=b"x", ServerSideEncryption="AES256")
     s.raw("put with another encryption", "PUT", "no", body=b"x", headers={"x-amz-server-side-encryption": "ROT13"})

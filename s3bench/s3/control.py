@@ -122,13 +122,14 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
 class Drained(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The answer to `Drain`: requests in the order in which they ended; `pending` more are there to be drained.
 
-    `faults` and `failures` are those of the wire log.
+    `faults` and `failures` are those of the wire log, `warnings` those of the emulator.
     """
 
     requests: tuple[WireRequest, ...]
     pending: int
     faults: tuple[str, ...]
     failures: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     counters: Counters
 
 

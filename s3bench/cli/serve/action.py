@@ -57,11 +57,13 @@ def serve(options: ServeOptions) -> None:
         for text in warnings:
             log.remark("warning", text)
         log.introduce(_introduction(checked, server))
+        per_poll = 0 if options.log == LogFormat.NONE else _REQUESTS_PER_POLL
         pending = 0
         while not stop.wait(0 if pending else _POLL_S):
-            drained = server.drain(requests_max=0 if options.log == LogFormat.NONE else _REQUESTS_PER_POLL)
+            drained = server.drain(requests_max=per_poll)
             log.update(drained)
             pending = drained.pending
+        log.update(server.drain(requests_max=per_poll))
         log.end(server.collect(), ended_s=time.monotonic())
 
 

@@ -46,6 +46,8 @@ class ServerLog:
         self._counters = drained.counters
         self._write_requests(drained.requests, drained.faults)
         self._write_failures(drained.failures)
+        for text in drained.warnings:
+            self.remark("warning", text)
         self._status.count(drained.counters)
 
     def end(self, log: WireLog, *, ended_s: float) -> None:

@@ -103,7 +103,11 @@ class BucketOperations:
             if len(self._store.buckets) >= BUCKETS_MAX:
                 message = "You have attempted to create more buckets than allowed."
                 raise S3Error(status=400, code="TooManyBuckets", message=message)
-            self._store.make(call.bucket, call.now_s).tags = tags
+            made = self._store.make(call.bucket, call.now_s)
+            made.tags = tags
+            if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
+                made.is_locking = True
+                made.set_versioning(Versioning.ENABLED)
         return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", arn_of(call.bucket))))
 
     def head(self, call: Call) -> Reply:
@@ -148,6 +152,11 @@ class BucketOperations:
             raise S3Error(status=400, code="IllegalVersioningConfigurationException", message=message)
         if status not in {Versioning.ENABLED.value, Versioning.SUSPENDED.value}:
             raise malformed("<Status> is neither Enabled nor Suspended")
+        if bucket.is_locking and status != Versioning.ENABLED.value:
+            message = (
+                "An Object Lock configuration is present on this bucket, so the versioning state cannot be changed."
+            )
+            raise S3Error(status=409, code="InvalidBucketState", message=message)
         bucket.set_versioning(Versioning(status))
         return call.reply(200)
 
@@ -195,8 +204,6 @@ def arn_of(bucket: str) -> str:
 
 def _check_settings(call: Call) -> None:
     """Reject what a new bucket cannot be here. Raises `S3Error`."""
-    if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
-        raise not_implemented("object lock", header="x-amz-bucket-object-lock-enabled")
     ownership = call.fields.get("x-amz-object-ownership", "BucketOwnerEnforced")
     if ownership != "BucketOwnerEnforced":
         raise not_implemented(f"object ownership {ownership[:50]}", header="x-amz-object-ownership")

@@ -21,7 +21,8 @@ class Call:
     """A request whose body has been read and verified; `sink` has it.
 
     `bucket` and `key` are empty where it names none. `now_s` is in seconds since 1970, `date_line` the rendered Date
-    header. `checksums` are the declared checksums, and whether each was right.
+    header. `checksums` are the declared checksums, and whether each was right. `cross_origin` are headers of the reply
+    for browsers.
     """
 
     head: RequestHead
@@ -32,6 +33,7 @@ class Call:
     date_line: bytes
     sink: Receiver | XmlDocument | None = None
     checksums: Mapping[str, bool] | None = None
+    cross_origin: Headers = ()
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -64,7 +66,11 @@ class Call:
         return Reply(status, rendered, data, segments=segments)
 
     def _head(self, status: int, headers: Headers) -> bytes:
-        return render_head(status, (("x-amz-request-id", REQUEST_ID), *headers)) + self.date_line + b"\r\n"
+        return (
+            render_head(status, (("x-amz-request-id", REQUEST_ID), *headers, *self.cross_origin))
+            + self.date_line
+            + b"\r\n"
+        )
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 2**31 - 1) -> int:
         """Give the number that the query has under `name`, at most `most`. Raises `S3Error` where it is none."""

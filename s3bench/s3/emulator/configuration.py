@@ -1,6 +1,6 @@
 """Reads of what cannot be set here: access control lists and configurations, as a new bucket of S3 has them.
 
-Since April 2023 a new bucket has access control lists disabled, blocks public access and encrypts with SSE-S3
+Since April 2023 a new bucket has access control lists disabled and blocks public access
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/create-bucket-faq.html). Tools read these before anything else.
 """
 
@@ -36,14 +36,6 @@ DEFAULTS = {
     Operation.GET_PUBLIC_ACCESS_BLOCK: document(
         "PublicAccessBlockConfiguration", *(element(name, "true") for name in _BLOCKED)
     ),
-    Operation.GET_BUCKET_ENCRYPTION: document(
-        "ServerSideEncryptionConfiguration",
-        group(
-            "Rule",
-            group("ApplyServerSideEncryptionByDefault", element("SSEAlgorithm", "AES256")),
-            element("BucketKeyEnabled", "false"),
-        ),
-    ),
 }
 """The settings of a new bucket, by the operation that reads them."""
 
@@ -57,7 +49,6 @@ class Missing(NamedTuple):
 
 UNSET = {
     Operation.GET_BUCKET_POLICY: Missing("NoSuchBucketPolicy", "The bucket policy does not exist"),
-    Operation.GET_BUCKET_CORS: Missing("NoSuchCORSConfiguration", "The CORS configuration does not exist"),
     Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: Missing(
         "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"
     ),
@@ -66,9 +57,6 @@ UNSET = {
     ),
     Operation.GET_BUCKET_REPLICATION: Missing(
         "ReplicationConfigurationNotFoundError", "The replication configuration was not found"
-    ),
-    Operation.GET_OBJECT_LOCK_CONFIGURATION: Missing(
-        "ObjectLockConfigurationNotFoundError", "Object Lock configuration does not exist for this bucket"
     ),
 }
 """The errors for configurations that are not set, by the operation that reads them."""

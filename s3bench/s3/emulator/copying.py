@@ -7,11 +7,13 @@ from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import pieces_of
 from s3bench.s3.emulator.describing import REDIRECT, base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import document, element, iso_time
+from s3bench.s3.emulator.encryption import CUSTOMER_HEADERS, SSE, Encryption, check_key, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of, version_headers
+from s3bench.s3.emulator.object_lock import check_future
 from s3bench.s3.emulator.operation import not_implemented
-from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
-from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, ObjectStore, Version
-from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations
+from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, Version
+from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.checksums import digest_of
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
@@ -32,9 +34,11 @@ class CopyOperation:
         bucket = find_bucket(self._store, call.bucket)
         source_bucket, source_key, version_id = copy_source(call.fields["x-amz-copy-source"])
         source = find_source(self._store, source_bucket, source_key, version_id)
+        check_key(call.fields, source.description.encryption, of_source=True)
         check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         check_write(call.fields, call.key, current_state(bucket, call.key))
-        description = _copied_description(call, source)
+        description = _copied_description(call, bucket, source)
+        check_future(description.lock, call.now_s)
         if (source_bucket, source_key) == (call.bucket, call.key) and version_id is None:
             _check_changes(call, source, description)
         assert source.content is not None
@@ -47,10 +51,10 @@ class CopyOperation:
             call,
             description=description,
             content=source.content,
-            etag=self._copied_etag(source),
+            etag=self._copied_etag(source, checksum, description.encryption),
             checksum=checksum,
         )
-        headers = [ENCRYPTED, *version_headers(bucket, version)]
+        headers = [*written_headers(description.encryption), *version_headers(bucket, version)]
         if source.version_id != NULL_VERSION:
             headers.append(("x-amz-copy-source-version-id", source.version_id))
         result = document(
@@ -67,21 +71,21 @@ class CopyOperation:
         asked = call.fields.get("x-amz-checksum-algorithm", "").lower()
         if asked and asked not in CHECKSUM_ALGORITHMS:
             raise unsupported_algorithm()
-        assert source.checksum is not None
-        if not source.checksum.composite and asked in {"", source.checksum.algorithm}:
-            return source.checksum
+        known = source.checksum
+        if known is not None and not known.composite and asked in {"", known.algorithm}:
+            return known
         assert source.content is not None
-        algorithm = asked or source.checksum.algorithm
+        algorithm = asked or (DEFAULT_ALGORITHM if known is None else known.algorithm)
         digest = digest_of(algorithm, pieces_of(source.content, 0, source.size_bytes))
         return Checksum(algorithm=algorithm, value=base64_of(digest))
 
-    def _copied_etag(self, source: Version) -> str:
-        """Give the ETag of a copy: one made of parts becomes that of a single piece."""
-        if not source.parts:
+    def _copied_etag(self, source: Version, checksum: Checksum, encryption: Encryption | None) -> str:
+        """Give the ETag of a copy: one made of parts becomes that of a single piece, an encrypted one its own."""
+        if not source.parts and source.description.encryption is None and encryption is None:
             return source.etag
         assert source.content is not None
-        assert source.checksum is not None
-        return self._intentions.etag_of(source.content, source.checksum.algorithm, source.checksum.value.encode())
+        known = source.checksum or checksum
+        return self._intentions.etag_of(source.content, known.algorithm, known.value.encode(), encryption)
 
 
 def copy_source(header: str) -> tuple[str, str, str | None]:
@@ -114,9 +118,9 @@ def _bad_source() -> S3Error:
     return S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
-def _copied_description(call: Call, source: Version) -> Description:
+def _copied_description(call: Call, bucket: Bucket, source: Version) -> Description:
     """Put together what is said about a copy, by its directives."""
-    new = describe(call.fields)
+    new = describe(call.fields, bucket)
     old = source.description
     metadata_from, tags_from = (_directive(call, f"x-amz-{what}-directive") for what in ("metadata", "tagging"))
     headers = new.headers
@@ -128,6 +132,8 @@ def _copied_description(call: Call, source: Version) -> Description:
         metadata=new.metadata if metadata_from == "REPLACE" else old.metadata,
         tags=new.tags if tags_from == "REPLACE" else old.tags,
         storage_class=new.storage_class,
+        encryption=new.encryption,
+        lock=new.lock,
     )
 
 
@@ -144,7 +150,7 @@ def _check_changes(call: Call, source: Version, description: Description) -> Non
     """Reject a copy of an object to itself that changes nothing."""
     replaced = _directive(call, "x-amz-metadata-directive") == "REPLACE"
     changed = description.storage_class != source.description.storage_class
-    named = {"x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-server-side-encryption"}
+    named = {"x-amz-storage-class", REDIRECT, SSE, *CUSTOMER_HEADERS}
     if not replaced and not changed and named.isdisjoint(call.fields):
         message = (
             "This copy request is illegal because it is trying to copy an object to itself without changing the "

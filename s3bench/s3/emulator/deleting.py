@@ -8,6 +8,7 @@ from s3bench.s3.emulator.conditions import ObjectState, check_delete
 from s3bench.s3.emulator.documents import document, element, group, malformed
 from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, no_such_version, state_of
 from s3bench.s3.emulator.members import parse_known
+from s3bench.s3.emulator.object_lock import bypasses, protected
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, ObjectStore, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.exchange import Reply
@@ -30,6 +31,8 @@ class DeleteOperations:
             check_version_id(bucket, call.query["versionId"])
         if "if-match" in call.fields:
             check_delete(call.fields["if-match"], call.key, current_state(bucket, call.key))
+        bypass = bypasses(call.fields, is_locking=bucket.is_locking)
+        _check_lock(bucket, call.key, call.query.get("versionId"), call.now_s, bypass=bypass)
         gone, marker = self._delete(bucket, call.key, call.query.get("versionId"), call.now_s)
         headers = []
         shown_version = marker or gone
@@ -52,19 +55,23 @@ class DeleteOperations:
         items = [(item.need("Key"), item.text("VersionId"), item.text("ETag")) for item in node.all("Object")]
         if not 0 < len(items) <= _DELETES_MAX or any(not key for key, _, _ in items):
             raise malformed(f"it names {len(items)} objects; 1 to {_DELETES_MAX} are possible, each with a key")
+        bypass = bypasses(call.fields, is_locking=bucket.is_locking)
         quiet = (node.text("Quiet") or "").lower() == "true"
         outcomes = []
         for key, version_id, etag in items:
-            outcome = self._delete_one(bucket, key, version_id or None, etag, call.now_s)
+            outcome = self._delete_one(bucket, key, version_id or None, etag, call.now_s, bypass=bypass)
             if not quiet or outcome.startswith("<Error>"):
                 outcomes.append(outcome)
         return call.reply(200, (), document("DeleteResult", *outcomes))
 
-    def _delete_one(self, bucket: Bucket, key: str, version_id: str | None, etag: str | None, now_s: float) -> str:
+    def _delete_one(
+        self, bucket: Bucket, key: str, version_id: str | None, etag: str | None, now_s: float, *, bypass: bool
+    ) -> str:
         current = bucket.current(key) if version_id is None else bucket.version(key, version_id)
         named = () if version_id is None else (element("VersionId", version_id),)
         try:
             _check_one(bucket, key, version_id, etag, None if current is None else state_of(current))
+            _check_lock(bucket, key, version_id, now_s, bypass=bypass)
         except S3Error as error:
             said = element("Code", error.code), element("Message", error.message)
             return group("Error", element("Key", key), *named, *said)
@@ -91,6 +98,15 @@ class DeleteOperations:
         )
         bucket.put(marker)
         return None, marker
+
+
+def _check_lock(bucket: Bucket, key: str, version_id: str | None, now_s: float, *, bypass: bool) -> None:
+    """Reject deleting a version that is locked; a delete marker before it is always possible. Raises `S3Error`."""
+    if version_id is None or not bucket.is_locking:
+        return
+    version = bucket.version(key, version_id)
+    if version is not None and version.lock is not None and version.lock.keeps(now_s, bypass=bypass):
+        raise protected()
 
 
 def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: ObjectState | None) -> None:

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 
 from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.documents import parse_tag_header
+from s3bench.s3.emulator.encryption import read_headers, requested_encryption
 from s3bench.s3.emulator.members import TRANSPORT
-from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.emulator.object_lock import Lock, missing_configuration, requested_lock
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS
-from s3bench.s3.emulator.store import Checksum, Description, Version
+from s3bench.s3.emulator.store import Bucket, Checksum, Description, Version
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
 
@@ -49,7 +50,6 @@ _RESPONSE_OVERRIDES = {
 _NO_HEADER_VALUE = re.compile(r"[^\t -~\x80-\xff]")
 _CHECKSUM = "x-amz-checksum-"
 _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 32}
-_KMS = frozenset({"aws:kms", "aws:kms:dsse", "aws:fsx"})
 _OWNER_ACLS = frozenset({"private", "bucket-owner-full-control"})
 
 
@@ -60,26 +60,14 @@ _SILENT = TRANSPORT.union(
 """Headers of a write that say nothing about the object but its type; most writes have no others."""
 
 
-def check_supported(fields: Mapping[str, str]) -> None:
-    """Reject what the headers of a write ask for that is not built here. Raises `S3Error`."""
-    if any(name.startswith("x-amz-grant-") for name in fields):
-        raise acls_are_disabled()
-    encryption = fields.get("x-amz-server-side-encryption", "AES256")
-    if encryption in _KMS:
-        raise not_implemented("encryption with KMS", header="x-amz-server-side-encryption")
-    if encryption != "AES256":
-        message = "The encryption request you specified is not valid. The valid value is AES256."
-        raise S3Error(status=400, code="InvalidEncryptionAlgorithmError", message=message)
-    if fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
-        raise acls_are_disabled()
-
-
-def describe(fields: Mapping[str, str]) -> Description:
-    """Read what a write says about its object. Raises `S3Error`."""
+def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
+    """Read what a write says about its object, which goes into `bucket`. Raises `S3Error`."""
     if _SILENT.issuperset(fields):
         content_type = _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
-        return Description(headers=(("Content-Type", content_type),))
-    check_supported(fields)
+        encryption = bucket.encryption and requested_encryption(fields, bucket.region, bucket.encryption)
+        return Description(headers=(("Content-Type", content_type),), encryption=encryption)
+    if any(name.startswith("x-amz-grant-") for name in fields) or fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
+        raise acls_are_disabled()
     storage_class = fields.get("x-amz-storage-class", "STANDARD")
     if storage_class not in _STORAGE_CLASSES:
         message = "The storage class you specified is not valid"
@@ -90,7 +78,16 @@ def describe(fields: Mapping[str, str]) -> Description:
         metadata=_metadata(fields),
         tags=parse_tag_header(fields.get("x-amz-tagging", "")),
         storage_class=storage_class,
+        encryption=requested_encryption(fields, bucket.region, bucket.encryption),
+        lock=_lock(fields, bucket),
     )
+
+
+def _lock(fields: Mapping[str, str], bucket: Bucket) -> Lock | None:
+    lock = requested_lock(fields)
+    if lock is not None and not bucket.is_locking:
+        raise missing_configuration()
+    return lock
 
 
 def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
@@ -100,12 +97,14 @@ def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
         ("ETag", f'"{version.etag}"'),
         ("Last-Modified", http_time(version.modified_s)),
         ("Accept-Ranges", "bytes"),
-        ("x-amz-server-side-encryption", "AES256"),
+        *read_headers(description.encryption),
         *description.headers,
         *((_METADATA + name, _mail_safe(value)) for name, value in description.metadata),
     ]
     if description.storage_class != "STANDARD":
         headers.append(("x-amz-storage-class", description.storage_class))
+    if version.lock is not None:
+        headers += version.lock.headers()
     if description.tags:
         headers.append(("x-amz-tagging-count", str(len(description.tags))))
     if with_checksum and version.checksum is not None:

@@ -84,6 +84,11 @@ class XmlElement:
     def __init__(self, node: ET.Element) -> None:
         self._element = node
 
+    @property
+    def content(self) -> str:
+        """Its own text."""
+        return self._element.text or ""
+
     def children(self) -> Iterator[tuple[str, "XmlElement"]]:
         """Give all children with their names."""
         return ((_local(child.tag), XmlElement(child)) for child in self._element)

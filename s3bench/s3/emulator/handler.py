@@ -9,15 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.s3.emulator.buckets import BucketOperations
-from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.configuration import ConfigurationOperations
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
+from s3bench.s3.emulator.default_encryption import DefaultEncryptionOperations
 from s3bench.s3.emulator.deleting import DeleteOperations
 from s3bench.s3.emulator.describing import check_declared_checksums, describe
+from s3bench.s3.emulator.encryption import check_part
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
+from s3bench.s3.emulator.locking import LockOperations
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
@@ -40,6 +43,7 @@ from s3bench.s3.emulator.receiving import (
     XmlDocument,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.emulator.sharing import SharingOperations
 from s3bench.s3.emulator.store import KEY_BYTES_MAX, ObjectStore
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
@@ -58,6 +62,9 @@ from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator
 
 _HOSTS_MAX = 1000
+_UNENCRYPTED = (
+    "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
+)
 
 
 class Emulator:
@@ -78,13 +85,15 @@ class Emulator:
         self._memory = Memory(settings.memory_limit_bytes)
         noise = NoiseBlock(settings.seed) if settings.discard else None
         self._intentions = Intentions(self._memory, noise=noise, md5_always=settings.md5_always)
-        self._store = ObjectStore(settings.seed)
+        self._store = ObjectStore(settings.seed, settings.region)
         self._authenticator: Authenticator | None = None
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
         self._hosts: dict[str, str] = {}  # Host header to the bucket that it names, or nothing
+        self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
+        self._sharing = SharingOperations(self._store)
         self._operations = self._table()
         load_algorithms()
         for name in settings.buckets:
@@ -112,6 +121,13 @@ class Emulator:
     def warnings(self) -> tuple[str, ...]:
         """What of its data directory it does not serve, in words."""
         return tuple(self._loader.warnings)
+
+    def drain_warnings(self) -> tuple[str, ...]:
+        """What users should know about their requests since the last call, in words; each thing once."""
+        if self._store.asked_to_encrypt and not self._said_unencrypted:
+            self._said_unencrypted = True
+            return (_UNENCRYPTED,)
+        return ()
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
@@ -141,9 +157,21 @@ class Emulator:
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply
+            if head.method == "OPTIONS" and not head.garbled:  # browsers do not sign it
+                bucket, key = self._target(head)
+                call = Call(head=head, bucket=bucket, key=key, query={}, now_s=self._now(), date_line=date_line)
+                return self._sharing.preflight(call)
             return self._answer(head, body, date_line)
         except S3Error as error:
+            error.headers = (*error.headers, *self._cross_origin(head))
             return s3_error_reply(head, error, date_line)
+
+    def _cross_origin(self, head: RequestHead) -> Headers:
+        """Give the headers that a browser needs to show the reply to a page; none for others."""
+        if "origin" not in head.fields or head.garbled or head.method == "OPTIONS":
+            return ()
+        bucket = self._bucket_of(head.fields.get("host", "")) or head.path.removeprefix("/").partition("/")[0]
+        return self._sharing.headers_for(head, bucket)
 
     def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
         """Give the reply to a GET of a whole current object, where there is one. Raises `S3Error`."""
@@ -201,6 +229,7 @@ class Emulator:
             date_line=date_line,
             sink=sink,
             checksums=checksums,
+            cross_origin=self._cross_origin(head),
         )
         return self._operations[operation](call)
 
@@ -209,6 +238,8 @@ class Emulator:
     def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
         buckets = BucketOperations(self._store, self._settings.region)
         configurations = ConfigurationOperations(self._store)
+        encryptions = DefaultEncryptionOperations(self._store)
+        locks = LockOperations(self._store)
         lists = ListOperations(self._store)
         writes = WriteOperations(self._store, self._memory)
         reads, tags = self._reads, TagOperations(self._store, writes)
@@ -228,6 +259,18 @@ class Emulator:
             Operation.DELETE_BUCKET_TAGGING: buckets.delete_tagging,
             Operation.PUT_BUCKET_ACL: configurations.set_acl,
             **configurations.bucket_reads(),
+            Operation.GET_BUCKET_CORS: self._sharing.rules,
+            Operation.PUT_BUCKET_CORS: self._sharing.set_rules,
+            Operation.DELETE_BUCKET_CORS: self._sharing.delete_rules,
+            Operation.GET_BUCKET_ENCRYPTION: encryptions.default,
+            Operation.PUT_BUCKET_ENCRYPTION: encryptions.set_default,
+            Operation.DELETE_BUCKET_ENCRYPTION: encryptions.delete_default,
+            Operation.GET_OBJECT_LOCK_CONFIGURATION: locks.configuration,
+            Operation.PUT_OBJECT_LOCK_CONFIGURATION: locks.set_configuration,
+            Operation.GET_OBJECT_RETENTION: locks.retention,
+            Operation.PUT_OBJECT_RETENTION: locks.set_retention,
+            Operation.GET_OBJECT_LEGAL_HOLD: locks.legal_hold,
+            Operation.PUT_OBJECT_LEGAL_HOLD: locks.set_legal_hold,
             Operation.LIST_OBJECTS: lists.objects,
             Operation.LIST_OBJECTS_V2: lists.objects_v2,
             Operation.LIST_OBJECT_VERSIONS: lists.versions,
@@ -289,11 +332,19 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
+            description = upload.description
+            check_part(head.fields, description.encryption)
         else:  # what the headers alone decide is rejected before the body comes
-            describe(head.fields)
+            description = describe(head.fields, bucket)
             check_taken(head.fields)
         return self._intentions.receive(
-            head, asked, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
+            head,
+            asked,
+            size_bytes,
+            algorithm=algorithm,
+            description=description,
+            in_parts=in_parts,
+            chunk_check=chunk_check,
         )
 
 

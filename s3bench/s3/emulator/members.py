@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping
 
 from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
+from s3bench.s3.emulator.encryption import ACCOUNT_ID, CUSTOMER_HEADERS, SOURCE_HEADERS, WRITE_HEADERS
+from s3bench.s3.emulator.object_lock import BYPASS, LOCK_HEADERS
 from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
-
-ACCOUNT_ID = "000000000000"
-"""The AWS account that owns every bucket; `x-amz-expected-bucket-owner` is compared with it."""
 
 TRANSPORT = frozenset({
     "accept", "accept-encoding", "accept-language", "amz-sdk-invocation-id", "amz-sdk-request", "authorization",
@@ -42,9 +41,8 @@ _BODY_CHECKS = _CHECKSUM_HEADERS | {"content-md5", "x-amz-sdk-checksum-algorithm
 _DESCRIPTION = frozenset({
     "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write-acp",
-    "x-amz-meta-", "x-amz-server-side-encryption", "x-amz-storage-class", "x-amz-tagging",
-    "x-amz-website-redirect-location",
-})  # fmt: skip
+    "x-amz-meta-", "x-amz-storage-class", "x-amz-tagging", "x-amz-website-redirect-location",
+}) | WRITE_HEADERS | LOCK_HEADERS  # fmt: skip
 _LISTS = frozenset({
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write",
     "x-amz-grant-write-acp",
@@ -54,14 +52,14 @@ _WRITE_CONDITIONS = frozenset({"if-match", "if-none-match"})
 _COPY_SOURCE = frozenset({
     "x-amz-copy-source", "x-amz-copy-source-if-match", "x-amz-copy-source-if-modified-since",
     "x-amz-copy-source-if-none-match", "x-amz-copy-source-if-unmodified-since", "x-amz-source-expected-bucket-owner",
-})  # fmt: skip
-_READ = _OWNER | _READ_CONDITIONS | {
+}) | SOURCE_HEADERS  # fmt: skip
+_READ = _OWNER | _READ_CONDITIONS | CUSTOMER_HEADERS | {
     "range", "x-amz-checksum-mode", "partNumber", "versionId", "response-cache-control",
     "response-content-disposition", "response-content-encoding", "response-content-language", "response-content-type",
     "response-expires",
 }  # fmt: skip
 _LIST = _OWNER | {"delimiter", "encoding-type", "prefix"}
-_PART = _OWNER | {"partNumber", "uploadId"}
+_PART = _OWNER | CUSTOMER_HEADERS | {"partNumber", "uploadId"}
 
 HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_BUCKETS: frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"}),
@@ -82,25 +80,30 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.GET_BUCKET_OWNERSHIP_CONTROLS: _OWNER,
     Operation.GET_PUBLIC_ACCESS_BLOCK: _OWNER,
     Operation.GET_BUCKET_ENCRYPTION: _OWNER,
+    Operation.PUT_BUCKET_ENCRYPTION: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_BUCKET_ENCRYPTION: _OWNER,
     Operation.GET_BUCKET_POLICY: _OWNER,
     Operation.GET_BUCKET_CORS: _OWNER,
+    Operation.PUT_BUCKET_CORS: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_BUCKET_CORS: _OWNER,
     Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION: _OWNER,
     Operation.GET_BUCKET_WEBSITE: _OWNER,
     Operation.GET_BUCKET_REPLICATION: _OWNER,
     Operation.GET_OBJECT_LOCK_CONFIGURATION: _OWNER,
+    Operation.PUT_OBJECT_LOCK_CONFIGURATION: _OWNER | _BODY_CHECKS,
     Operation.LIST_OBJECTS: _LIST | {"marker", "max-keys"},
     Operation.LIST_OBJECTS_V2: _LIST | {"continuation-token", "fetch-owner", "max-keys", "start-after"},
     Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
     Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
-    Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS | {BYPASS},
     Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
     Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
         "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
     },
     Operation.GET_OBJECT: _READ,
     Operation.HEAD_OBJECT: _READ,
-    Operation.DELETE_OBJECT: _OWNER | {"if-match", "versionId"},
-    Operation.GET_OBJECT_ATTRIBUTES: _OWNER | {
+    Operation.DELETE_OBJECT: _OWNER | {BYPASS, "if-match", "versionId"},
+    Operation.GET_OBJECT_ATTRIBUTES: _OWNER | CUSTOMER_HEADERS | {
         "versionId", "x-amz-max-parts", "x-amz-object-attributes", "x-amz-part-number-marker",
     },
     Operation.GET_OBJECT_TAGGING: _OWNER | {"versionId"},
@@ -108,11 +111,15 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.DELETE_OBJECT_TAGGING: _OWNER | {"versionId"},
     Operation.GET_OBJECT_ACL: _OWNER | {"versionId"},
     Operation.PUT_OBJECT_ACL: _OWNER | _BODY_CHECKS | _LISTS | {"versionId"},
+    Operation.GET_OBJECT_RETENTION: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_RETENTION: _OWNER | _BODY_CHECKS | {BYPASS, "versionId"},
+    Operation.GET_OBJECT_LEGAL_HOLD: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_LEGAL_HOLD: _OWNER | _BODY_CHECKS | {"versionId"},
     Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
     Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
     Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},
-    Operation.LIST_PARTS: _OWNER | {"max-parts", "part-number-marker", "uploadId"},
-    Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
+    Operation.LIST_PARTS: _OWNER | CUSTOMER_HEADERS | {"max-parts", "part-number-marker", "uploadId"},
+    Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | CUSTOMER_HEADERS | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
         "uploadId", "x-amz-checksum-type", "x-amz-mp-object-size",
     },
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
@@ -124,16 +131,34 @@ _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
 ELEMENTS: Mapping[str, frozenset[str]] = {
     "CreateBucketConfiguration": frozenset({"LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG)}),
+    "CORSConfiguration": frozenset({
+        "CORSRule", "CORSRule/AllowedHeader", "CORSRule/AllowedMethod", "CORSRule/AllowedOrigin",
+        "CORSRule/ExposeHeader", "CORSRule/ID", "CORSRule/MaxAgeSeconds",
+    }),
     "VersioningConfiguration": frozenset({"MfaDelete", "Status"}),
+    "ServerSideEncryptionConfiguration": frozenset({
+        "Rule", "Rule/ApplyServerSideEncryptionByDefault", "Rule/BucketKeyEnabled",
+        "Rule/ApplyServerSideEncryptionByDefault/KMSMasterKeyID",
+        "Rule/ApplyServerSideEncryptionByDefault/SSEAlgorithm",
+    }),
+    "ObjectLockConfiguration": frozenset({
+        "ObjectLockEnabled", "Rule", "Rule/DefaultRetention", "Rule/DefaultRetention/Days",
+        "Rule/DefaultRetention/Mode", "Rule/DefaultRetention/Years",
+    }),
+    "Retention": frozenset({"Mode", "RetainUntilDate"}),
+    "LegalHold": frozenset({"Status"}),
     "Tagging": frozenset({"TagSet", *(f"TagSet/{name}" for name in _TAG)}),
     "Delete": frozenset({"Object", "Object/ETag", "Object/Key", "Object/VersionId", "Quiet"}),
     "CompleteMultipartUpload": frozenset({"Part", "Part/ETag", "Part/PartNumber", *_PART_CHECKSUMS}),
-}
+}  # fmt: skip
 """The elements that are read of each document, by its root."""
 
-_UNSUPPORTED_ELEMENTS = frozenset({"Bucket", "Location", "Object/LastModifiedTime", "Object/Size"}) | {
+_UNSUPPORTED_ELEMENTS = frozenset({
+    "Bucket", "Location", "Object/LastModifiedTime", "Object/Size", "Rule/BlockedEncryptionTypes",
+    "EventHold", "EventHoldDuration", "Rule/DefaultRetention/DefaultEventHold",
+}) | {
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
-}
+}  # fmt: skip
 
 _ACCEPTED = {operation: TRANSPORT | members | NO_EFFECT.keys() | _OWNER for operation, members in HONOURED.items()}
 _IN_QUERY = frozenset({"x-amz-checksum-mode"})  # reads take it from there too: presigned URLs of AWS's SDK have it
@@ -194,9 +219,7 @@ def _not_implemented(name: str) -> S3Error:
     if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."
         return S3Error(status=400, code="InvalidRequest", message=message)
-    if name == "x-amz-bypass-governance-retention":
-        message = f"{name} is only applicable to Object Lock enabled buckets."
-    elif name == "x-amz-server-side-encryption":
+    if name == "x-amz-server-side-encryption":
         message = f"{name} header is not supported for this operation."
     else:
         return not_implemented(name, header=name)

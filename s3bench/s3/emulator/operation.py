@@ -29,12 +29,17 @@ class Operation(Enum):
     GET_BUCKET_OWNERSHIP_CONTROLS = "GetBucketOwnershipControls"
     GET_PUBLIC_ACCESS_BLOCK = "GetPublicAccessBlock"
     GET_BUCKET_ENCRYPTION = "GetBucketEncryption"
+    PUT_BUCKET_ENCRYPTION = "PutBucketEncryption"
+    DELETE_BUCKET_ENCRYPTION = "DeleteBucketEncryption"
     GET_BUCKET_POLICY = "GetBucketPolicy"
     GET_BUCKET_CORS = "GetBucketCors"
+    PUT_BUCKET_CORS = "PutBucketCors"
+    DELETE_BUCKET_CORS = "DeleteBucketCors"
     GET_BUCKET_LIFECYCLE_CONFIGURATION = "GetBucketLifecycleConfiguration"
     GET_BUCKET_WEBSITE = "GetBucketWebsite"
     GET_BUCKET_REPLICATION = "GetBucketReplication"
     GET_OBJECT_LOCK_CONFIGURATION = "GetObjectLockConfiguration"
+    PUT_OBJECT_LOCK_CONFIGURATION = "PutObjectLockConfiguration"
     LIST_OBJECTS = "ListObjects"
     LIST_OBJECTS_V2 = "ListObjectsV2"
     LIST_OBJECT_VERSIONS = "ListObjectVersions"
@@ -51,6 +56,10 @@ class Operation(Enum):
     DELETE_OBJECT_TAGGING = "DeleteObjectTagging"
     GET_OBJECT_ACL = "GetObjectAcl"
     PUT_OBJECT_ACL = "PutObjectAcl"
+    GET_OBJECT_RETENTION = "GetObjectRetention"
+    PUT_OBJECT_RETENTION = "PutObjectRetention"
+    GET_OBJECT_LEGAL_HOLD = "GetObjectLegalHold"
+    PUT_OBJECT_LEGAL_HOLD = "PutObjectLegalHold"
     CREATE_MULTIPART_UPLOAD = "CreateMultipartUpload"
     UPLOAD_PART = "UploadPart"
     UPLOAD_PART_COPY = "UploadPartCopy"
@@ -83,12 +92,17 @@ _BUCKET = {
     ("GET", "ownershipControls"): Operation.GET_BUCKET_OWNERSHIP_CONTROLS,
     ("GET", "publicAccessBlock"): Operation.GET_PUBLIC_ACCESS_BLOCK,
     ("GET", "encryption"): Operation.GET_BUCKET_ENCRYPTION,
+    ("PUT", "encryption"): Operation.PUT_BUCKET_ENCRYPTION,
+    ("DELETE", "encryption"): Operation.DELETE_BUCKET_ENCRYPTION,
     ("GET", "policy"): Operation.GET_BUCKET_POLICY,
     ("GET", "cors"): Operation.GET_BUCKET_CORS,
+    ("PUT", "cors"): Operation.PUT_BUCKET_CORS,
+    ("DELETE", "cors"): Operation.DELETE_BUCKET_CORS,
     ("GET", "lifecycle"): Operation.GET_BUCKET_LIFECYCLE_CONFIGURATION,
     ("GET", "website"): Operation.GET_BUCKET_WEBSITE,
     ("GET", "replication"): Operation.GET_BUCKET_REPLICATION,
     ("GET", "object-lock"): Operation.GET_OBJECT_LOCK_CONFIGURATION,
+    ("PUT", "object-lock"): Operation.PUT_OBJECT_LOCK_CONFIGURATION,
     ("GET", "versions"): Operation.LIST_OBJECT_VERSIONS,
     ("GET", "uploads"): Operation.LIST_MULTIPART_UPLOADS,
     ("POST", "delete"): Operation.DELETE_OBJECTS,
@@ -104,6 +118,10 @@ _OBJECT = {
     ("DELETE", "tagging"): Operation.DELETE_OBJECT_TAGGING,
     ("GET", "acl"): Operation.GET_OBJECT_ACL,
     ("PUT", "acl"): Operation.PUT_OBJECT_ACL,
+    ("GET", "retention"): Operation.GET_OBJECT_RETENTION,
+    ("PUT", "retention"): Operation.PUT_OBJECT_RETENTION,
+    ("GET", "legal-hold"): Operation.GET_OBJECT_LEGAL_HOLD,
+    ("PUT", "legal-hold"): Operation.PUT_OBJECT_LEGAL_HOLD,
     ("POST", "uploads"): Operation.CREATE_MULTIPART_UPLOAD,
     ("PUT", "uploadId"): Operation.UPLOAD_PART,
     ("GET", "uploadId"): Operation.LIST_PARTS,
@@ -175,8 +193,8 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     subresource = next((name for name in query if (method, name) in table), "")
     operation = table.get((method, subresource))
     if operation is None:
-        if method in {"POST", "OPTIONS"}:
-            raise not_implemented("browser-based uploads" if method == "POST" else "cross-origin requests")
+        if method == "POST":
+            raise not_implemented("browser-based uploads")
         raise _not_allowed(method, kind.upper())
     return _by_fields(operation, query, fields)
 

@@ -4,6 +4,7 @@ from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import Condition, check_read
 from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
 from s3bench.s3.emulator.documents import document, element, group
+from s3bench.s3.emulator.encryption import check_key
 from s3bench.s3.emulator.lookup import check_restored, find_bucket, find_version, state_of, version_headers
 from s3bench.s3.emulator.store import Bucket, ObjectStore, StoredPart, Version
 from s3bench.s3.emulator.uploads import parse_part_number
@@ -27,12 +28,15 @@ class ReadOperations:
         """Read an object, a range of it, or one of its parts; or only its headers."""
         bucket = find_bucket(self._store, call.bucket)
         version = find_version(bucket, call.key, call.query.get("versionId"), method=call.head.method)
+        check_key(call.fields, version.description.encryption)
         if check_read(call.fields, state_of(version), call.now_s) is Condition.NOT_MODIFIED:
             return call.reply_with_bytes(304, self._validators(version), 0, (b"", ()))
         return self._read(call, bucket, version)
 
     def plain(self, call: Call, bucket: Bucket, version: Version) -> Reply:
         """Read a current version whole, without any condition."""
+        if version.description.encryption is not None:
+            check_key(call.fields, version.description.encryption)
         return self._read(call, bucket, version)
 
     def _read(self, call: Call, bucket: Bucket, version: Version) -> Reply:
@@ -94,6 +98,7 @@ class ReadOperations:
         """GetObjectAttributes: what is known of an object without reading it."""
         bucket = find_bucket(self._store, call.bucket)
         version = find_version(bucket, call.key, call.query.get("versionId"))
+        check_key(call.fields, version.description.encryption)
         wanted = {name.strip() for name in call.fields.get("x-amz-object-attributes", "").split(",") if name.strip()}
         unknown = wanted - {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
         if unknown or not wanted:
@@ -124,7 +129,7 @@ class ReadOperations:
 
 def _has_own_checksum(version: Version) -> bool:
     """Whether reads of a part of `version` report its checksum: parts have their own, or the part is the whole."""
-    return len(version.parts) == 1 or (version.checksum is not None and version.checksum.composite)
+    return version.checksum is not None and (version.checksum.composite or len(version.parts) == 1)
 
 
 def _fits(if_range: str | None, version: Version) -> bool:
@@ -155,8 +160,7 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
         element("MaxParts", limit),
         element("IsTruncated", "true" if len(numbered) > limit else "false"),
     ]
-    assert version.checksum is not None
-    if not version.checksum.composite:
+    if version.checksum is None or not version.checksum.composite:
         return children[:1]
     for number, part in chosen:
         children.append(

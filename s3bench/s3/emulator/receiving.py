@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
+from s3bench.s3.emulator.encryption import Encryption, hidden_etag
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import RequestedOperation
+from s3bench.s3.emulator.store import Description
 from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
@@ -113,23 +115,37 @@ class Intentions:
         size_bytes: int,
         *,
         algorithm: str | None,
+        description: Description,
         in_parts: bool,
         chunk_check: ChunkCheck | None,
     ) -> "Receiver":
         """Make ready for `size_bytes` of object data, `in_parts` when they will be part of a larger object.
 
+        `description` is that of the object; if it is encrypted with a key, its ETag is no MD5, and none is computed.
+
         `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
         the chunks of a signed body. Raises `S3Error` when there is no room.
         """
         also = [] if algorithm is None else [algorithm]
-        with_md5 = self._md5_always or size_bytes <= MD5_BYTES_MAX or "content-md5" in head.fields
+        with_md5 = "content-md5" in head.fields
+        if description.encryption is None:
+            with_md5 = with_md5 or self._md5_always or size_bytes <= MD5_BYTES_MAX
         if with_md5:
             also.append("md5")
         verifier = hashing_verifier(head, also, default=None if algorithm else DEFAULT_ALGORITHM)
         if algorithm is None:
             algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), DEFAULT_ALGORITHM)
         target = self._target(size_bytes, in_parts=in_parts)
-        return Receiver(asked, verifier, target, size_bytes, algorithm, with_md5=with_md5, chunk_check=chunk_check)
+        return Receiver(
+            asked,
+            verifier,
+            target,
+            size_bytes,
+            algorithm,
+            description=description,
+            with_md5=with_md5,
+            chunk_check=chunk_check,
+        )
 
     def written(self, pieces: Iterable[memoryview], size_bytes: int) -> tuple[Stored, ...]:
         """Write `pieces` of `size_bytes` in all into memory."""
@@ -147,8 +163,10 @@ class Intentions:
             return Small(b"".join(pieces_of(content, 0, size_bytes)), hold)
         return Stretches(self.written(pieces_of(content, 0, size_bytes), size_bytes))
 
-    def etag_of(self, content: Content, algorithm: str, digest: bytes) -> str:
+    def etag_of(self, content: Content, algorithm: str, digest: bytes, encryption: Encryption | None = None) -> str:
         """Give the ETag of a content whose checksum is known, as if it had been put in one piece."""
+        if encryption is not None:
+            return hidden_etag(encryption, algorithm.encode() + digest)
         if self._md5_always or content.size_bytes <= MD5_BYTES_MAX:
             return digest_of("md5", pieces_of(content, 0, content.size_bytes)).hex()
         return opaque_etag(algorithm.encode() + digest)
@@ -164,7 +182,16 @@ class Intentions:
 class Receiver:
     """Takes the data of one object or part; an `exchange.Sink`."""
 
-    __slots__ = ("_missing_bytes", "_target", "_verifier", "_with_md5", "algorithm", "asked", "chunk_check")
+    __slots__ = (
+        "_missing_bytes",
+        "_target",
+        "_verifier",
+        "_with_md5",
+        "algorithm",
+        "asked",
+        "chunk_check",
+        "description",
+    )
 
     def __init__(
         self,
@@ -174,10 +201,12 @@ class Receiver:
         size_bytes: int,
         algorithm: str,
         *,
+        description: Description,
         with_md5: bool,
         chunk_check: ChunkCheck | None,
     ) -> None:
         self.asked = asked
+        self.description = description
         self._verifier = verifier
         self._target = target
         self._missing_bytes = size_bytes
@@ -211,6 +240,9 @@ class Receiver:
 
     def etag(self) -> str:
         """Give the ETag, without quotes."""
+        encryption = self.description.encryption
+        if encryption is not None:
+            return hidden_etag(encryption, self.algorithm.encode() + self.digest())
         if self._with_md5:
             return self._verifier.digest("md5").hex()
         return opaque_etag(self.algorithm.encode() + self.digest())

@@ -6,13 +6,17 @@ from a seed, so that two runs that do the same have the same ids, in whatever or
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sortedcontainers import SortedDict
 
 from s3bench.s3.emulator.content import Content
+from s3bench.s3.emulator.cross_origin import CorsRule
+from s3bench.s3.emulator.encryption import SSE, Encryption
 from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.object_lock import DefaultRetention, Lock
 from s3bench.s3.protocol.exchange import Reply
 
 KEY_BYTES_MAX = 1024
@@ -69,12 +73,17 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix."""
+    """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix.
+
+    `encryption` is `None` for SSE-S3. `lock` is what its write asked for; the one that holds is its version's.
+    """
 
     headers: tuple[tuple[str, str], ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     tags: Tags = ()
     storage_class: str = "STANDARD"
+    encryption: Encryption | None = None
+    lock: Lock | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -96,6 +105,7 @@ class Version:
     description: Description = Description()
     parts: tuple[StoredPart, ...] = ()
     upload_id: str = ""
+    lock: Lock | None = None
     reply: Reply | None = None
     reply_date: bytes | None = None
 
@@ -145,10 +155,19 @@ class Key:
 
 
 class Bucket:
-    """One bucket."""
+    """One bucket.
 
-    def __init__(self, name: str, created_s: float, seed: int) -> None:
+    `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3. Where it `is_locking`, versions
+    can have locks, and new ones have the `default_retention`.
+    """
+
+    def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
         self.name = name
+        self.region = region
+        self.encryption: Encryption | None = None
+        self.cors_rules: tuple[CorsRule, ...] = ()
+        self.is_locking = False
+        self.default_retention: DefaultRetention | None = None
         self.created_s = created_s
         self.versioning = Versioning.NEVER
         self.tags: Tags = ()
@@ -267,14 +286,21 @@ def _remember(counts: dict[str, int], key: str, count: int) -> None:
 class ObjectStore:
     """All buckets of the account."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, region: str) -> None:
         self.buckets: SortedDict[str, Bucket] = SortedDict()
         self._seed = seed
+        self._region = region
+        self.asked_to_encrypt = False
 
     def make(self, name: str, now_s: float) -> Bucket:
         """Make the bucket `name`, which is not there yet."""
-        bucket = self.buckets[name] = Bucket(name, now_s, self._seed)
+        bucket = self.buckets[name] = Bucket(name, now_s, self._seed, self._region)
         return bucket
+
+    def note_encryption(self, fields: Mapping[str, str], description: Description) -> None:
+        """Remember in `asked_to_encrypt` whether any write asked for encryption."""
+        if description.encryption is not None or SSE in fields:
+            self.asked_to_encrypt = True
 
     @property
     def objects(self) -> int:

@@ -1,10 +1,12 @@
 """Operations on the tags of objects."""
 
+from dataclasses import replace
+
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import render_tagging
 from s3bench.s3.emulator.lookup import delete_marker_error, find_bucket, find_version, version_headers
 from s3bench.s3.emulator.members import parse_tagging
-from s3bench.s3.emulator.store import Bucket, Description, ObjectStore, Version
+from s3bench.s3.emulator.store import Bucket, ObjectStore, Version
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.exchange import Reply
 
@@ -31,8 +33,7 @@ class TagOperations:
 
     def _tag(self, call: Call, tags: tuple[tuple[str, str], ...], status: int) -> Reply:
         bucket, version = self._tagged(call)
-        old = version.description
-        new = Description(headers=old.headers, metadata=old.metadata, tags=tags, storage_class=old.storage_class)
+        new = replace(version.description, tags=tags)
         version.hold = self._writes.hold(version.key, new, len(version.parts), reserve=True)  # the old one goes then
         version.description = new
         version.reply = version.reply_date = None

@@ -16,11 +16,13 @@ from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.copying import copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import XmlElement, document, element, group, iso_time, malformed, url_encoded
+from s3bench.s3.emulator.encryption import check_key, check_part, completed_headers, read_headers, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.members import parse_known
+from s3bench.s3.emulator.object_lock import check_future
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, ObjectStore, StoredPart, Upload, Version
-from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations, made_version_headers
+from s3bench.s3.emulator.writing import WriteOperations, made_version_headers
 from s3bench.s3.protocol.checksums import CRC_BYTES, combined, digest_of
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import Reply
@@ -54,17 +56,20 @@ class UploadOperations:
         """Begin an upload."""
         bucket = find_bucket(self._store, call.bucket)
         algorithm, composite = _checksum_asked(call)
+        description = describe(call.fields, bucket)
+        check_future(description.lock, call.now_s)
         upload = Upload(
             key=call.key,
             upload_id=bucket.next_upload_id(call.key),
             started_s=call.now_s,
-            description=describe(call.fields),
+            description=description,
             algorithm=algorithm,
             composite=composite,
             hold=self._intentions.memory.hold(_UPLOAD_BYTES + len(call.key)),
         )
+        self._store.note_encryption(call.fields, upload.description)
         bucket.uploads[call.key, upload.upload_id] = upload
-        headers = [ENCRYPTED]
+        headers = written_headers(upload.description.encryption)
         if algorithm:
             headers.append(("x-amz-checksum-algorithm", algorithm.upper()))
             headers.append(("x-amz-checksum-type", "COMPOSITE" if composite else "FULL_OBJECT"))
@@ -83,17 +88,20 @@ class UploadOperations:
         received = call.received
         declared = _declared(call)
         _check_algorithm(upload, declared)
+        etag = received.etag()
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
-        self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
+        self._keep(upload, call, number, received.content(), etag, received.digest(), checksum)
         checksums = [(f"x-amz-checksum-{name}", base64_of(received.digest(name))) for name in sorted(declared)]
-        return call.reply(200, [("ETag", f'"{received.etag()}"'), ENCRYPTED, *checksums])
+        return call.reply(200, [("ETag", f'"{etag}"'), *read_headers(upload.description.encryption), *checksums])
 
     def copy_part(self, call: Call) -> Reply:
         """UploadPartCopy: a part that is a range of another object."""
         upload = self._upload(call)
         number = parse_part_number(call.query)
+        check_part(call.fields, upload.description.encryption)
         bucket, key, version_id = copy_source(call.fields["x-amz-copy-source"])
         source = find_source(self._store, bucket, key, version_id)
+        check_key(call.fields, source.description.encryption, of_source=True)
         check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         assert source.content is not None
         start, end = _copied_range(call.fields.get("x-amz-copy-source-range"), source.content.size_bytes)
@@ -102,10 +110,10 @@ class UploadOperations:
         algorithm = upload.algorithm or DEFAULT_ALGORITHM
         digest = self._copied_digest(source, start, end, algorithm)
         content = Stretches(self._cut(source.content, start, end))
-        etag = self._intentions.etag_of(content, algorithm, digest)
+        etag = self._intentions.etag_of(content, algorithm, digest, upload.description.encryption)
         checksum = Checksum(algorithm=algorithm, value=base64_of(digest))
         part = self._keep(upload, call, number, content, etag, digest, checksum)
-        headers = [ENCRYPTED]
+        headers = read_headers(upload.description.encryption)
         if source.version_id != NULL_VERSION:
             headers.append(("x-amz-copy-source-version-id", source.version_id))
         checksum_element = (element(checksum.element, checksum.value),) if upload.algorithm else ()
@@ -120,6 +128,7 @@ class UploadOperations:
     def list_parts(self, call: Call) -> Reply:
         """ListParts."""
         upload = self._upload(call)
+        check_part(call.fields, upload.description.encryption, needed=False)
         limit = call.number("max-parts", _PARTS_LISTED_MAX, most=_PARTS_LISTED_MAX)
         after = call.number("part-number-marker", 0)
         numbers = sorted(number for number in upload.parts if number > after)
@@ -165,19 +174,23 @@ class UploadOperations:
                 raise _no_such_upload(made.upload_id)
             return self._completion(call, bucket, made)
         parts = _chosen(upload, named)
+        check_part(call.fields, upload.description.encryption, needed=False)
         size_bytes = sum(part.content.size_bytes for part in parts)
         _check_size(call, size_bytes)
         current = current_state(bucket, call.key)
         check_write(call.fields, call.key, current, overtaken=upload.overtaken)
         checksum = _whole_checksum(upload, parts)
         _check_whole(call, upload, checksum)
+        encryption = upload.description.encryption
+        # Recorded: S3 computes no checksum of its own of parts that came with a customer's key.
+        has_checksum = upload.algorithm or encryption is None or not encryption.customer_key_md5
         version = self._writes.keep(
             bucket,
             call,
             description=upload.description,
             content=Stretches(_joined(parts)),
             etag=_whole_etag(parts),
-            checksum=checksum,
+            checksum=checksum if has_checksum else None,
             parts=parts,
             upload_id=upload.upload_id,
         )
@@ -186,18 +199,17 @@ class UploadOperations:
 
     @staticmethod
     def _completion(call: Call, bucket: Bucket, version: Version) -> Reply:
-        checksum = version.checksum
-        assert checksum is not None
+        summed = _completed_checksum(version)
         result = document(
             "CompleteMultipartUploadResult",
             element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{url_encoded(call.key)}"),
             element("Bucket", call.bucket),
             element("Key", call.key),
             element("ETag", f'"{version.etag}"'),
-            element(checksum.element, checksum.value),
-            element("ChecksumType", checksum.kind),
+            *summed,
         )
-        return call.reply(200, (ENCRYPTED, *made_version_headers(bucket, version)), result)
+        headers = (*completed_headers(version.description.encryption), *made_version_headers(bucket, version))
+        return call.reply(200, headers, result)
 
     def _upload(self, call: Call) -> Upload:
         return find_upload(find_bucket(self._store, call.bucket), call.key, call.query.get("uploadId", ""))
@@ -431,6 +443,17 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
     if declared not in ({}, {checksum.algorithm: checksum.value}):
         message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
         raise S3Error(status=400, code="BadDigest", message=message)
+
+
+def _completed_checksum(version: Version) -> tuple[str, ...]:
+    """Render the checksum of an object made of parts; recorded: not the one that S3 adds where a key encrypts."""
+    checksum = version.checksum
+    added = (
+        version.description.encryption is not None and checksum is not None and checksum.algorithm == DEFAULT_ALGORITHM
+    )
+    if checksum is None or added:
+        return ()
+    return element(checksum.element, checksum.value), element("ChecksumType", checksum.kind)
 
 
 def _whole_etag(parts: tuple[StoredPart, ...]) -> str:

@@ -1,20 +1,21 @@
 """Writes new versions of objects: PutObject, and what all writes share."""
 
+from dataclasses import replace
+
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
-from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
+from s3bench.s3.emulator.describing import base64_of, checksum_headers
+from s3bench.s3.emulator.encryption import written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
+from s3bench.s3.emulator.object_lock import Lock, check_future
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, StoredPart, Version
 from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Error
 
 _VERSION_BYTES = 1024
 """What is kept about a version beside its bytes and what its client says about it, about."""
-
-
-ENCRYPTED = ("x-amz-server-side-encryption", "AES256")
-"""In the response to every write of an object: S3 encrypts all of them with its own keys."""
 
 
 class WriteOperations:
@@ -30,15 +31,20 @@ class WriteOperations:
         received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
+        description = received.description
+        if bucket.is_locking:
+            check_future(description.lock, call.now_s)
+            _check_has_checksum(call, bucket, description)
         version = self.keep(
             bucket,
             call,
-            description=describe(call.fields),
+            description=description,
             content=received.content(),
             etag=received.etag(),
             checksum=checksum,
         )
-        headers = [("ETag", f'"{version.etag}"'), ENCRYPTED, *checksum_headers(checksum)]
+        headers = [("ETag", f'"{version.etag}"'), *written_headers(description.encryption)]
+        headers += checksum_headers(checksum)
         headers += made_version_headers(bucket, version)
         return call.reply(200, headers)
 
@@ -50,7 +56,7 @@ class WriteOperations:
         description: Description,
         content: Content,
         etag: str,
-        checksum: Checksum,
+        checksum: Checksum | None,
         parts: tuple[StoredPart, ...] = (),
         upload_id: str = "",
     ) -> Version:
@@ -67,14 +73,40 @@ class WriteOperations:
             parts=parts,
             upload_id=upload_id,
         )
+        if bucket.is_locking:
+            version.lock = _lock_of_new(bucket, description, call.now_s)
         bucket.put(version)
+        self._store.note_encryption(call.fields, description)
         return version
 
     def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
         """Charge what is kept about a version of `key`. Raises `S3Error` beyond the memory limit."""
         said = (*description.headers, *description.metadata, *description.tags)
         size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
+        if description.encryption is not None:
+            size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
         return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
+
+
+def _check_has_checksum(call: Call, bucket: Bucket, description: Description) -> None:
+    """Reject an object with a lock whose data came without a checksum. Raises `S3Error`.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html
+    """
+    locked = description.lock is not None or bucket.default_retention is not None
+    if locked and not set(call.checksums or ()) - {"content-sha256"}:  # the payload's hash is part of the signature
+        message = (
+            "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters"
+        )
+        raise S3Error(status=400, code="InvalidRequest", message=message)
+
+
+def _lock_of_new(bucket: Bucket, description: Description, now_s: float) -> Lock | None:
+    """Give the lock of a new version: what its write asked for, else the default retention of its bucket."""
+    lock, default = description.lock, bucket.default_retention
+    if default is None or (lock is not None and lock.retention is not None):
+        return lock
+    return replace(lock or Lock(), retention=default.from_now(now_s))
 
 
 def made_version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:

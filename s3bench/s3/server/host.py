@@ -175,6 +175,7 @@ class Host:
             pending=recorder.pending,
             faults=recorder.drain_faults(),
             failures=recorder.drain_failures(),
+            warnings=() if self._emulator is None else self._emulator.drain_warnings(),
             counters=self._counters(),
         )
 

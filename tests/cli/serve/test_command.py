@@ -49,8 +49,16 @@ class Serving:
         self.first = process.stdout.readline()
         self.url = json.loads(self.first)["url"] if self.first.startswith("{") else self.first.strip()
 
-    def get(self, target: str, *, method: str = "GET", body: bytes | None = None, **options: Any) -> tuple[int, bytes]:
-        request = urllib.request.Request(f"{self.url}{target}", method=method, data=body)
+    def get(
+        self,
+        target: str,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        **options: Any,
+    ) -> tuple[int, bytes]:
+        request = urllib.request.Request(f"{self.url}{target}", method=method, data=body, headers=headers or {})
         try:
             with urllib.request.urlopen(request, timeout=LIMIT_S, **options) as response:
                 return response.status, response.read()
@@ -248,6 +256,15 @@ class TestLog:
         assert [event["event"] for event in events] == ["request", "fault", "totals"]
         assert events[0]["path"] == "/bucket/key"
         assert events[-1]["requests"] == 1
+
+    @pytest.mark.parametrize("log", ["text", "none"])
+    def test_it_says_once_that_nothing_is_encrypted(self, serve: Serve, log: str) -> None:
+        with serve("--log", log, "--bucket", "bucket") as serving:
+            for _ in range(2):
+                serving.get("/bucket/key", method="PUT", headers={"x-amz-server-side-encryption": "aws:kms"})
+            err = serving.stop()[2]
+        [line] = [line for line in err.splitlines() if "encrypted" in line]
+        assert "warning: nothing is encrypted" in line
 
     def test_no_log_is_hints_and_totals(self, serve: Serve) -> None:
         with serve("--log", "none") as serving:

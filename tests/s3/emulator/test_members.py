@@ -13,7 +13,8 @@ import pytest
 from botocore.model import OperationModel, StructureShape
 
 from s3bench.s3.emulator.configuration import UNSET
-from s3bench.s3.emulator.members import ACCOUNT_ID, ELEMENTS, HONOURED, NO_EFFECT
+from s3bench.s3.emulator.encryption import ACCOUNT_ID
+from s3bench.s3.emulator.members import ELEMENTS, HONOURED, NO_EFFECT
 from s3bench.s3.emulator.operation import Operation
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -24,6 +25,22 @@ COPIES = {Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY}
 BODIES = {
     Operation.CREATE_BUCKET: "<CreateBucketConfiguration>{}</CreateBucketConfiguration>",
     Operation.PUT_BUCKET_VERSIONING: "<VersioningConfiguration><Status>Enabled</Status>{}</VersioningConfiguration>",
+    Operation.PUT_BUCKET_ENCRYPTION: (
+        "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>"
+        "<SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>{}"
+        "</ServerSideEncryptionConfiguration>"
+    ),
+    Operation.PUT_OBJECT_LOCK_CONFIGURATION: (
+        "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>{}</ObjectLockConfiguration>"
+    ),
+    Operation.PUT_OBJECT_RETENTION: (
+        "<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>2999-01-01T00:00:00Z</RetainUntilDate>{}</Retention>"
+    ),
+    Operation.PUT_OBJECT_LEGAL_HOLD: "<LegalHold><Status>OFF</Status>{}</LegalHold>",
+    Operation.PUT_BUCKET_CORS: (
+        "<CORSConfiguration><CORSRule><AllowedMethod>GET</AllowedMethod><AllowedOrigin>*</AllowedOrigin></CORSRule>{}"
+        "</CORSConfiguration>"
+    ),
     Operation.PUT_BUCKET_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.PUT_OBJECT_TAGGING: "<Tagging><TagSet/>{}</Tagging>",
     Operation.DELETE_OBJECTS: "<Delete><Object><Key>none</Key></Object>{}</Delete>",
@@ -32,6 +49,11 @@ BODIES = {
         "{}</CompleteMultipartUpload>"
     ),
 }
+LOCKS = {
+    Operation.GET_OBJECT_LOCK_CONFIGURATION, Operation.PUT_OBJECT_LOCK_CONFIGURATION,
+    Operation.GET_OBJECT_RETENTION, Operation.PUT_OBJECT_RETENTION,
+    Operation.GET_OBJECT_LEGAL_HOLD, Operation.PUT_OBJECT_LEGAL_HOLD,
+}  # fmt: skip
 TAGGED = b"<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"
 VALUES = {"x-amz-acl": "public-read", "x-amz-server-side-encryption": "aws:kms"}
 
@@ -58,6 +80,12 @@ class Wire:
         assert self.send("PUT", "/bucket?tagging", body=TAGGED).status == 204
         upload_id = self.send("POST", "/bucket/k?uploads").text("{*}UploadId")
         assert self.send("PUT", f"/bucket/k?uploadId={upload_id}&partNumber=1", body=b"x").status == 200
+        locking = {"x-amz-bucket-object-lock-enabled": "true"}
+        assert self.send("PUT", "/locking", headers=locking).status == 200
+        assert self.send("PUT", "/locking/k").status == 200
+        assert self.ask(Operation.PUT_BUCKET_CORS).status == 200
+        assert self.ask(Operation.PUT_OBJECT_RETENTION).status == 200
+        assert self.ask(Operation.PUT_OBJECT_LEGAL_HOLD).status == 200
         self.uploads = {"uploadId": upload_id}
 
     def send(self, method: str, target: str, *, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
@@ -80,6 +108,8 @@ class Wire:
         model = MODEL.operation_model(operation.value)
         path, _, fixed = model.http["requestUri"].partition("?")
         bucket = {Operation.CREATE_BUCKET: "new-bucket", Operation.DELETE_BUCKET: "empty"}.get(operation, "bucket")
+        if operation in LOCKS:
+            bucket = "locking"
         path = path.replace("{Bucket}", bucket).replace("{Key+}", "k")
         needed = {name: self.uploads["uploadId"] for name in ("uploadId",) if name in wire_names(model)}
         if operation in {Operation.UPLOAD_PART, Operation.UPLOAD_PART_COPY}:
@@ -222,7 +252,7 @@ def test_what_has_no_effect_does_not_disturb(wire: Wire) -> None:
     [
         ({"x-amz-acl": "public-read"}, 400, "AccessControlListNotSupported"),
         ({"x-amz-grant-read": "id=1"}, 400, "AccessControlListNotSupported"),
-        ({"x-amz-server-side-encryption": "aws:kms"}, 501, "NotImplemented"),
+        ({"x-amz-server-side-encryption": "aws:fsx"}, 501, "NotImplemented"),
         ({"x-amz-server-side-encryption": "rot13"}, 400, "InvalidEncryptionAlgorithmError"),
         ({"x-amz-checksum-sha512": "1"}, 501, "NotImplemented"),
         ({"x-amz-checksum-md4": "1"}, 400, "InvalidRequest"),
@@ -243,7 +273,7 @@ def test_a_refused_put_changes_nothing(wire: Wire, headers: dict[str, str], stat
         ({"x-amz-acl": "public-read"}, 400, "InvalidBucketAclWithObjectOwnership"),
         ({"x-amz-grant-write": "id=1"}, 400, "InvalidBucketAclWithObjectOwnership"),
         ({"x-amz-object-ownership": "ObjectWriter"}, 501, "NotImplemented"),
-        ({"x-amz-bucket-object-lock-enabled": "true"}, 501, "NotImplemented"),
+        ({"x-amz-bucket-object-lock-enabled": "true"}, 200, ""),
         ({"x-amz-acl": "private", "x-amz-object-ownership": "BucketOwnerEnforced"}, 200, ""),
     ],
 )

@@ -42,7 +42,7 @@ def test_method_target_query_and_headers_tell_the_operation(
         ("POST", "b", "", "", "NotImplemented"),
         ("GET", "b", "", "inventory", "NotImplemented"),
         ("PUT", "b", "", "policy", "NotImplemented"),
-        ("GET", "b", "k", "retention", "NotImplemented"),
+        ("GET", "b", "k", "torrent", "NotImplemented"),
         ("POST", "b", "k", "select&select-type=2", "NotImplemented"),
         ("PUT", "b", "k", "partNumber=1", "InvalidArgument"),
     ],

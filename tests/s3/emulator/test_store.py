@@ -14,7 +14,7 @@ def put(bucket: Bucket, key: str = "k", *, deleted: bool = False) -> Version:
 
 
 def bucket(versioning: Versioning = Versioning.NEVER) -> Bucket:
-    made = Bucket("b", 0.0, seed=1)
+    made = Bucket("b", 0.0, seed=1, region="us-east-1")
     made.versioning = versioning
     return made
 

@@ -219,6 +219,11 @@ FIELDS = (
     "x-amz-copy-source-if-modified-since", "x-amz-metadata-directive", "x-amz-tagging", "x-amz-tagging-directive",
     "x-amz-storage-class", "x-amz-meta-\u00e9", "x-amz-meta-x", "x-amz-mp-object-size", "x-amz-object-attributes",
     "x-amz-max-parts", "x-amz-part-number-marker", "x-amz-server-side-encryption", "x-amz-website-redirect-location",
+    "x-amz-server-side-encryption-aws-kms-key-id", "x-amz-server-side-encryption-context",
+    "x-amz-server-side-encryption-bucket-key-enabled", "x-amz-server-side-encryption-customer-algorithm",
+    "x-amz-server-side-encryption-customer-key", "x-amz-server-side-encryption-customer-key-md5",
+    "x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date", "x-amz-object-lock-legal-hold",
+    "Access-Control-Request-Method", "Access-Control-Request-Headers",
     "x-amz-expected-bucket-owner", "x-amz-bypass-governance-retention", "x-amz-bucket-object-lock-enabled",
     "x-amz-optional-object-attributes", "x-amz-request-payer", "Authorization", "amz-sdk-request", "User-Agent",
     "Upgrade", "TE", "Trailer", "Origin", "Accept-Encoding", "x-amz-write-offset-bytes",
@@ -230,7 +235,7 @@ PARAMETERS = (
     "location", "response-content-type", "response-content-disposition", "response-expires", "response-cache-control",
     "max-buckets", "bucket-region", "fetch-owner", "x-id", "X-Amz-Expires", "X-Amz-Date", "X-Amz-Credential",
     "X-Amz-Signature", "X-Amz-Algorithm", "X-Amz-SignedHeaders", "AWSAccessKeyId", "select", "restore",
-    "renameObject",
+    "renameObject", "encryption", "cors", "object-lock", "retention", "legal-hold",
 )  # fmt: skip
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "G=T", "G T", "")
 VERSIONS = ("HTTP/1.0", "HTTP/1.1", "HTTP/1.2", "HTTP/2.0", "http/1.1", "HTTP/1.", "", "HTTP/1.1 ")
@@ -242,6 +247,14 @@ DOCUMENTS = (
     b"<Delete><Object><Key>k</Key><VersionId>\xc3\xa9</VersionId></Object></Delete>", b"\xef\xbb\xbf<Delete></Delete>",
     b"<CreateBucketConfiguration><LocationConstraint>eu-west-1</LocationConstraint></CreateBucketConfiguration>",
     b"<Tagging><TagSet><Tag><Key>" + b"k" * 300 + b"</Key><Value/></Tag></TagSet></Tagging>",
+    b"<Retention><Mode>COMPLIANCE</Mode><RetainUntilDate>9999-12-31T23:59:59-14:00</RetainUntilDate></Retention>",
+    b"<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled></ObjectLockConfiguration>",
+    (b"<CORSConfiguration><CORSRule><AllowedMethod>GET</AllowedMethod><AllowedOrigin>*</AllowedOrigin>"
+    b"<ExposeHeader>a&#13;&#10;b</ExposeHeader></CORSRule></CORSConfiguration>"),
+    (b"<CORSConfiguration><CORSRule><AllowedMethod>PUT</AllowedMethod><AllowedOrigin>*</AllowedOrigin>"
+    b"<AllowedHeader>*</AllowedHeader></CORSRule></CORSConfiguration>"),
+    (b"<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>aws:kms"
+    b"</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>"),
     b"<CompleteMultipartUpload><Part><PartNumber>" + b"9" * 5000 + b"</PartNumber><ETag>x</ETag></Part>"
     b"</CompleteMultipartUpload>",
 )  # fmt: skip
