@@ -3,6 +3,7 @@
 from collections.abc import Set as AbstractSet
 from urllib.parse import unquote
 
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import OperationKind
 
 _OF_AN_OBJECT = {
@@ -52,11 +53,9 @@ def first_of_range(field: str) -> int | None:
     """The first byte of a Range field such as `bytes=0-99` or of a Content-Range such as `bytes 0-99/200`."""
     numbers = field.strip().removeprefix("bytes").lstrip("= ")
     start, dash, _ = numbers.partition("-")
-    is_number = start.isascii() and start.isdecimal() and bool(dash)
-    return int(start) if is_number and "," not in numbers else None
+    return whole_number(start) if dash and "," not in numbers else None
 
 
 def whole_of_range(field: str) -> int | None:
     """The size of the whole object by a Content-Range such as `bytes 0-99/200`."""
-    _, _, whole = field.partition("/")
-    return int(whole) if whole.isascii() and whole.isdecimal() else None
+    return whole_number(field.partition("/")[2])

@@ -15,6 +15,7 @@ from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.http_request import first_of_range, whole_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import OperationKind
 
 EXAMPLE = '{"version": "1", "time": "2024-05-01T10:00:00Z", "api": {"name": "GetObject", "bucket": ..., ...}, ...}'
@@ -174,8 +175,8 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _whole(text: str, scale: float = 1.0) -> float | None:
-    digits = text.strip()
-    return int(digits) * scale if digits.isascii() and digits.isdecimal() else None
+    number = whole_number(text.strip())
+    return None if number is None else number * scale
 
 
 def _duration_s(text: str) -> float | None:

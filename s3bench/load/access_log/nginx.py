@@ -14,6 +14,7 @@ from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.http_request import first_of_range, kind_of, split_target, whole_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s, rfc3339_s
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import OperationKind
 
 COMBINED = (
@@ -102,7 +103,7 @@ class _Parser:
             object_bytes=object_bytes,
             body_bytes=body_bytes,
             range_start=range_start,
-            status=int(status) if status.isdecimal() else 0,
+            status=whole_number(status) or 0,
             elapsed_s=elapsed_s,
         )
 
@@ -134,8 +135,7 @@ def _has(fields: Mapping[str, str], name: str) -> bool:
 
 
 def _whole(fields: Mapping[str, str], name: str) -> int | None:
-    text = fields.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() else None
+    return whole_number(fields.get(name, ""))
 
 
 def _first(fields: Mapping[str, str], *names: str) -> int | None:
@@ -144,5 +144,4 @@ def _first(fields: Mapping[str, str], *names: str) -> int | None:
 
 def _seconds(text: str | None) -> float | None:
     """Seconds with a fraction, such as `0.012`; `None` where there are none."""
-    digits = (text or "").replace(".", "", 1)
-    return float(text or "") if digits.isascii() and digits.isdecimal() else None
+    return float(text or "") if whole_number((text or "").replace(".", "", 1)) is not None else None

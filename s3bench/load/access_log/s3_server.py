@@ -16,7 +16,8 @@ from s3bench.load.operation import OperationKind
 EXAMPLE = 'OWNER BUCKET [06/Feb/2019:00:00:38 +0000] IP REQUESTER ID REST.GET.OBJECT KEY "GET /KEY HTTP/1.1" 200 ...'
 
 _LINE = re.compile(
-    r'\S+ (\S+) \[([^\]]+)\] \S+ \S+ \S+ (\S+) (\S+) (?:"[^"]*"|-) (\d{3}|-) \S+ (\d+|-) (\d+|-) (\d+|-)(?: |$)',
+    r'\S+ (\S+) \[([^\]]+)\] \S+ \S+ \S+ (\S+) (\S+) (?:"[^"]*"|-) (\d{3}|-) \S+ '
+    r"(\d{1,18}|-) (\d{1,18}|-) (\d{1,18}|-)(?: |$)",
     re.ASCII,
 )
 _KINDS = {

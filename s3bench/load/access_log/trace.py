@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import OperationKind
 
 COLUMNS = (
@@ -44,34 +45,34 @@ class _Parser:
     def parse(self, line: str) -> LoggedRequest | None:
         if line == EXAMPLE:
             return None
-        fields = next(csv.reader((line,)), []) if '"' in line else line.split(",")
+        try:
+            fields = next(csv.reader((line,)), []) if '"' in line else line.split(",")
+        except csv.Error as error:
+            raise BrokenLine(_BROKEN) from error
         if len(fields) != len(COLUMNS):
             raise BrokenLine(_BROKEN)
         _, phase, planned, started, _, ended, name, _, key, size, outcome, _, _ = fields
-        try:
-            at_s, elapsed_s, size_bytes = int(planned) / 1e9, (int(ended) - int(started)) / 1e9, int(size)
-        except ValueError as error:
-            raise BrokenLine(_BROKEN) from error
         kind: OperationKind | None = _KINDS.get(name)
-        if kind is None or size_bytes < 0:
+        planned_ns, started_ns, ended_ns, size_bytes = map(whole_number, (planned, started, ended, size))
+        if kind is None or planned_ns is None or started_ns is None or ended_ns is None or size_bytes is None:
             raise BrokenLine(_BROKEN)
-        status = outcome.partition(" ")[0]
-        operation = name
+        status = whole_number(outcome.partition(" ")[0])
+        operation: str = name
         if is_data_set(phase):
             kind, operation = None, f"{name} of a data set"
         elif not self._is_read(phase):
             kind, operation = None, f"{name} of another phase"
-        elif not status.isdecimal():
+        elif status is None:
             kind, operation = None, f"{name} without a response"
         return LoggedRequest(
-            at_s=at_s,
+            at_s=planned_ns / 1e9,
             kind=kind,
             operation=operation,
             key=key,
             object_bytes=size_bytes if kind in _WHOLE else None,
             body_bytes=size_bytes,
-            status=int(status) if status.isdecimal() else 0,
-            elapsed_s=elapsed_s,
+            status=status or 0,
+            elapsed_s=(ended_ns - started_ns) / 1e9,
         )
 
     def _is_read(self, phase: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import OperationKind
 
 COLUMNS = (
@@ -43,12 +44,12 @@ def _parse(line: str) -> LoggedRequest | None:
     if len(fields) < len(COLUMNS):
         raise BrokenLine(_BROKEN)
     _, _, operation, _, objects, size, _, key, error, start, _, _, duration_ns = fields[: len(COLUMNS)]
-    if not all(text.isascii() and text.isdecimal() for text in (objects, size, duration_ns)):
+    size_bytes, elapsed_ns = whole_number(size), whole_number(duration_ns)
+    if size_bytes is None or elapsed_ns is None:
         raise BrokenLine(_BROKEN)
     kind = _KINDS.get(operation)
     if kind is OperationKind.DELETE and objects != "1":  # a DeleteObjects whose keys are not recorded
         kind, operation = None, "DELETE of several objects"
-    size_bytes = int(size)
     moves = kind in {OperationKind.GET, OperationKind.PUT, OperationKind.MULTIPART_PART}
     return LoggedRequest(
         at_s=rfc3339_s(start),
@@ -58,5 +59,5 @@ def _parse(line: str) -> LoggedRequest | None:
         object_bytes=size_bytes if moves else None,
         body_bytes=size_bytes if moves else 0,
         status=_FAILED if error.strip('"') else 0,
-        elapsed_s=int(duration_ns) / 1e9,
+        elapsed_s=elapsed_ns / 1e9,
     )
