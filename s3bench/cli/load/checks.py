@@ -32,7 +32,7 @@ def check_options(options: LoadOptions) -> None:
                     f"remove {others[0]} or {row.name}",
                 )
         if row.need and not any(options.has(other) for other in row.need.others):
-            needed = " or ".join(OPTIONS[other].name for other in row.need.others)
+            needed = " or ".join(OPTIONS[other].name for other in row.need.others if other in OPTIONS)
             raise BadInput(f"{row.name} needs {needed}", row.need.why, row.need.fix)
 
 

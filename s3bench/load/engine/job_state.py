@@ -196,7 +196,13 @@ class JobState:
 
             def batches() -> Iterator[list[int]]:
                 return planned_batches(
-                    rate.per_s, rate.arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s
+                    rate.per_s,
+                    rate.arrivals,
+                    seed=seed,
+                    worker=worker,
+                    workers=workers,
+                    ramp_s=ramp_s,
+                    changes=rate.changes,
                 )
 
             self.plan = PlannedStarts(batches(), chain.from_iterable(batches()), start_ns)

@@ -4,6 +4,7 @@ They are plain values, since they are sent to the workers and stored in the resu
 """
 
 import hashlib
+import math
 from enum import StrEnum
 
 import msgspec
@@ -44,11 +45,39 @@ class PayloadKind(StrEnum):
     ZERO = "zero"
 
 
+class RateChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """From `after_s` on, counted from the start of the phase, `per_s` operations are planned per second."""
+
+    after_s: float
+    per_s: float
+
+
 class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Open loop: operations planned per second by all workers together, whether or not earlier ones have ended."""
+    """Open loop: operations planned per second by all workers together, whether or not earlier ones have ended.
+
+    The rate is `per_s` until the first of the `changes`, which are in the order of their times.
+    """
 
     per_s: float
     arrivals: Arrivals = Arrivals.POISSON
+    changes: tuple[RateChange, ...] = ()
+
+    @property
+    def per_s_max(self) -> float:
+        """The highest rate."""
+        return max(self.per_s, *(change.per_s for change in self.changes)) if self.changes else self.per_s
+
+    def mean_per_s(self, since_s: float, until_s: float) -> float:
+        """The mean rate between two times of the phase; the rate at `since_s` where no time is between them."""
+        levels = (RateChange(after_s=0.0, per_s=self.per_s), *self.changes)
+        ends_s = (*(change.after_s for change in self.changes), math.inf)
+        planned = sum(
+            level.per_s * max(0.0, min(end_s, until_s) - max(level.after_s, since_s))
+            for level, end_s in zip(levels, ends_s, strict=True)
+        )
+        if until_s > since_s:
+            return planned / (until_s - since_s)
+        return next(level.per_s for level, end_s in zip(levels, ends_s, strict=True) if since_s < end_s)
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
