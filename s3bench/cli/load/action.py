@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from s3bench.cli.load.checks import check_options
+from s3bench.cli.load.fit import fit
 from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.load.output import LoadOutput
 from s3bench.cli.load.plan import LoadPlan, plan_load
@@ -37,7 +39,11 @@ from s3bench.system.processes import cores_allowed
 
 
 def load(options: LoadOptions) -> None:
-    """Run the load, print the profile that would run, or clean up after an earlier run."""
+    """Run the load, print the profile that would run, fit one to a log, or clean up after an earlier run."""
+    if options.fit is not None:
+        check_options(options)
+        fit(options)
+        return
     plan = plan_load(options, environment=os.environ)
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.load.access_log.log_format import LogFormat
 from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
@@ -78,6 +79,9 @@ class LoadOptions:
     keep: bool = False
     reuse: str | None = None
     clean_up: str | None = None
+    fit: Path | None = None
+    log_format: LogFormat | None = None
+    html: Path | None = None
     output: Path | None = None
     force: bool = False
     as_json: bool = False
@@ -104,6 +108,7 @@ class LoadOptions:
 
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
+_PATH_OR_FOLDER = click.Path(path_type=Path)
 _MATRIX = ("matrix", "matrix_threads", "matrix_sizes", "matrix_samples")
 _EXISTING = ("key_file", "list_existing")
 _JOB = tuple(row.field for row in JOB_OPTIONS if row.written)
@@ -187,9 +192,15 @@ _OWN_OPTIONS = (
     _row("--reuse RUN", "Read the objects that an earlier run kept.",
          conflicts=(Conflict(("overwrite",), "the objects of another run are not changed"),), needs_endpoint=True),
     _row("--clean-up RUN", "Delete what a run has left, and do nothing else.", needs_endpoint=True),
+    _row("--fit LOG", "Fit a profile to an access log, write it to -o FILE or stdout, and run nothing.", parse=_PATH_OR_FOLDER),
+    _row("--log-format FORMAT", f"The format of the log: {', '.join(LogFormat)}.",
+         shape=Word(words=LogFormat, noun="a format"), usual="that of its first lines",
+         need=Need(("fit",), "it is the format of a log", "pass --fit LOG")),
+    _row("--html FILE", "With --fit, write a page with the log and the profile side by side.", parse=_PATH,
+         need=Need(("fit",), "it shows what was fitted", "pass --fit LOG; s3bench report makes pages of results")),
     _row("-o, --output FILE", "Write the results document to this file.", parse=_PATH),
-    _row("--force", "Let -o, --csv, --trace and --object-log replace files that exist.",
-         need=Need(("output", "csv", "trace", "object_log"), "it replaces a file, and none is written",
+    _row("--force", "Let -o, --csv, --trace, --object-log and --html replace files that exist.",
+         need=Need(("output", "csv", "trace", "object_log", "html"), "it replaces a file, and none is written",
                    "pass -o FILE, or remove --force")),
     _row("--json", "Print the results document to stdout, as in a pipe without -o.", field="as_json",
          conflicts=(Conflict(("form",), "stdout has one format"),)),
@@ -209,6 +220,7 @@ _GROUPS = {
     "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing tls_no_verify ca_bundle network",
     "Workload": "operation mix sizes objects keys key_file list_existing range_bytes part_bytes overwrite layout kind "
     "compressible signs_payload checksum verify",
+    "Access logs": "fit log_format html",
     "Load": "threads workers cluster nodes workers_per_node rate arrivals keep_alive retries timeout_s idle_timeout_s "
     "connect_timeout_s",
     "Duration": "duration_s operations loops warmup_s ramp_s stable matrix matrix_threads matrix_sizes matrix_samples "
@@ -306,4 +318,4 @@ def _quantity_type(row: LoadOption) -> QuantityType:
     """The type of a row; the words of a metavar such as `uniform|sequential|zipf[:EXP]` are completed."""
     named = [word.partition("[")[0] for word in row.metavar.split("|") if "|" in row.metavar]
     words = MIXABLE if row.metavar == "KIND" else [word for word in named if word.islower()]
-    return QuantityType(row.parse_text, words=words, is_file=row.metavar == "FILE")
+    return QuantityType(row.parse_text, words=words, is_file=row.metavar in {"FILE", "LOG"})
