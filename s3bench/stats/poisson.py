@@ -22,7 +22,8 @@ def poisson_cdf(most: int, means: NDArray[np.float64]) -> NDArray[np.float64]:
         orders = np.arange(most + 1)
         logarithms = np.array([math.lgamma(order + 1) for order in orders])
         terms = np.exp(orders * np.log(means)[:, None] - logarithms - means[:, None])
-        return np.minimum(terms.sum(axis=1), 1.0)
+        found: NDArray[np.float64] = np.minimum(terms.sum(axis=1), 1.0)
+        return found
     spread = 1 / (9 * (most + 1))
     return _normal_cdf((1 - spread - np.cbrt(means / (most + 1))) / math.sqrt(spread))
 

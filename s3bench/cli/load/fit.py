@@ -32,18 +32,23 @@ def fit(options: LoadOptions) -> None:
         write_whole(profile, options.output)
     if options.html is not None:
         write_whole(_page(workload).encode(), options.html)
-    if options.as_json:
-        print_whole(msgspec.json.format(msgspec.json.encode(workload), indent=1) + b"\n")
-    elif options.output is None:
-        print_whole(profile)
-    else:
-        for name, text in summary(workload):
-            click.echo(f"{name}: {text}")
-        for sentence in workload.left_out:
-            click.echo(f"left out: {sentence}")
+    _print(options, workload, profile)
     for path in (options.output, options.html):
         if path is not None:
             click.echo(f"s3bench: wrote {path}", err=True)
+
+
+def _print(options: LoadOptions, workload: Workload, profile: bytes) -> None:
+    if options.as_json:
+        print_whole(msgspec.json.format(msgspec.json.encode(workload), indent=1) + b"\n")
+        return
+    if options.output is None:
+        print_whole(profile)
+        return
+    for name, text in summary(workload):
+        click.echo(f"{name}: {text}")
+    for sentence in workload.left_out:
+        click.echo(f"left out: {sentence}")
 
 
 def _fitted(options: LoadOptions, log: Path) -> Workload:

@@ -29,8 +29,8 @@ def planned_batches(
 
     `rate_per_s` is that of all workers together. Of a constant rate each takes every `workers`-th start; of Poisson
     arrivals each has its own with a `workers`-th of the rate, and together they are Poisson arrivals again (Kingman,
-    Poisson Processes, 2.2). Over `ramp_s` the rate rises linearly from nothing. With `changes`, which cannot be combined
-    with a ramp, it is another one from each of them on. Starts after 146 years are moved there.
+    Poisson Processes, 2.2). Over `ramp_s` the rate rises linearly from nothing. With `changes`, which cannot be
+    combined with a ramp, it is another one from each of them on. Starts after 146 years are moved there.
     """
     assert rate_per_s > 0 or changes, rate_per_s
     assert not (ramp_s and changes), "a rate that changes has no ramp"

@@ -1,6 +1,7 @@
-"""Counts arrivals in bins of time, in bounded memory, whatever their order: a second wide, or a power of two of seconds.
+"""Counts arrivals in bins of time, in bounded memory, whatever their order.
 
-Counts are kept for several groups of operations at once.
+A bin is a second wide, or a power of two of seconds where there would be too many. Counts are kept for several groups
+of operations at once.
 """
 
 from dataclasses import dataclass
@@ -64,10 +65,8 @@ class ArrivalCounts:
                 self._coarsen()
                 found = self._bins[int(at_s // self._width_s)]
         found[group] += 1
-        if at_s < self.first_s:
-            self.first_s = at_s
-        if at_s > self.last_s:
-            self.last_s = at_s
+        self.first_s = min(self.first_s, at_s)
+        self.last_s = max(self.last_s, at_s)
         if not self._has_fractions and at_s != int(at_s):
             self._has_fractions = True
 
@@ -108,7 +107,8 @@ def _folded(series: ArrivalSeries, first: int) -> ArrivalSeries:
     places = (first + np.arange(series.counts.shape[1])) % length
     counts = np.zeros((len(series.counts), length))
     covered_s = np.zeros(length)
-    np.add.at(counts, (slice(None), places), series.counts)
+    for group, found in enumerate(series.counts):
+        np.add.at(counts[group], places, found)
     np.add.at(covered_s, places, series.covered_s)
     return ArrivalSeries(
         width_s=series.width_s,

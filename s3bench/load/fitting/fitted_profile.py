@@ -66,13 +66,13 @@ def summary(workload: Workload) -> Iterator[tuple[str, str]]:
             else f"Zipf exponent {popularity.exponent:.3f} (95 % interval {popularity.exponent_low:.3f} to "
             f"{popularity.exponent_high:.3f})"
         )
-        sampled = "" if popularity.sampled_share == 1 else f", from a sample of {popularity.sampled_share:.2%} of the keys"
-        yield "popularity", f"{law} over {popularity.objects:,} objects, maximum likelihood of the frequencies{sampled}"
-        yield (
-            "keys",
-            f"{popularity.keys:,} were read in {popularity.reads:,} reads, {popularity.once_share:.1%} of them once "
-            f"(95 % interval {popularity.once_share_low:.1%} to {popularity.once_share_high:.1%})",
+        sampled = (
+            "" if popularity.sampled_share == 1 else f", from a sample of {popularity.sampled_share:.2%} of the keys"
         )
+        yield "popularity", f"{law} over {popularity.objects:,} objects, maximum likelihood of the frequencies{sampled}"
+        once = f"{popularity.once_share_low:.1%} to {popularity.once_share_high:.1%}"
+        read = f"{popularity.keys:,} were read in {popularity.reads:,} reads"
+        yield "keys", f"{read}, {popularity.once_share:.1%} of them once (95 % interval {once})"
     yield "rate", _rate_text(workload)
     if after_write is not None:
         text = f"{after_write.read / after_write.written:.1%} of the keys that were written were read later"
@@ -127,7 +127,9 @@ def _job(job: FittedJob, workload: Workload) -> Job:
     is_zipf = popularity is not None and not popularity.is_even
     return Job(
         name=str(job.name),
-        mix=tuple(Share(kind=OperationKind(kind), weight=round(100 * n / total, _DIGITS)) for kind, n in counts.items()),
+        mix=tuple(
+            Share(kind=OperationKind(kind), weight=round(100 * n / total, _DIGITS)) for kind, n in counts.items()
+        ),
         sizes=DEFAULT_JOB.sizes if job.sizes is None else job.sizes.sizes,
         threads=workload.threads,
         rate=Rate(

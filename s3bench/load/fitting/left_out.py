@@ -41,11 +41,9 @@ def what_is_left_out(
     if popularity is None:
         yield "the popularity of keys: too few keys or reads show it, and the profile reads all objects alike"
     elif popularity.objects >= OBJECTS_FACTOR_MAX * popularity.keys * (1 - 1e-6):
-        yield (
-            f"objects that are read seldom: more than {popularity.objects:,} objects would explain the log as well"
-        )
+        yield (f"objects that are read seldom: more than {popularity.objects:,} objects would explain the log as well")
     if popularity is not None:
-        yield "which sizes the most popular keys have, how popularity changes with time, and which keys are read together"
+        yield "the sizes of the most popular keys, how popularity changes with time, and which keys are read together"
 
 
 def _requests(seen: LogObserver) -> Iterator[str]:

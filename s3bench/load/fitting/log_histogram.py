@@ -85,7 +85,6 @@ def _text_of(size_bytes: int) -> str:
     return exact_bytes(size_bytes).removesuffix("B") if size_bytes % 1024 else exact_bytes(size_bytes)
 
 
-
 def ks_distance(first: LogHistogram, second: LogHistogram) -> float:
     """The largest difference between the distribution functions of two histograms (Kolmogorov and Smirnov)."""
     (a, a_counts), (b, b_counts) = first.steps(), second.steps()

@@ -105,7 +105,7 @@ def fit_popularity(spectrum: Spectrum) -> Popularity | None:
         slopes, expected, _ = _slopes(spectrum, at)
         score = slopes @ (spectrum.observed / expected - 1)
         information = (slopes / expected) @ slopes.T + np.diag([_TINY, 1e-3])
-        step = np.linalg.solve(information, score)
+        step: Floats = np.linalg.solve(information, score).astype(np.float64)
         moved, better = _climb(spectrum, at, step, likelihood, bounds)
         is_settled = better - likelihood < _PRECISION and float(np.abs(moved - at).max()) < _STEP
         at, likelihood = moved, better
@@ -124,10 +124,8 @@ def expected_counts(popularity: Popularity, counts: Sequence[int]) -> tuple[floa
 
 def _fitted(spectrum: Spectrum, at: Floats, bounds: tuple[float, float]) -> Popularity:
     slopes, expected, spread = _slopes(spectrum, at)
-    if bounds[0] < at[1] < bounds[1]:
-        free = slopes
-    else:  # the number of objects is at its bound, and nothing to be estimated
-        free = slopes[:1]
+    is_free = bounds[0] < at[1] < bounds[1]  # at a bound, the number of objects is not estimated
+    free = slopes if is_free else slopes[:1]
     scaled = free / expected
     inverse = np.linalg.inv(scaled @ free.T + _TINY * np.eye(len(free)))
     error = math.sqrt(max(0.0, float((inverse @ (scaled @ spread @ scaled.T) @ inverse)[0, 0])))

@@ -19,6 +19,7 @@ STRETCHES_MAX = 96
 
 _BINS = 512  # between which changes are looked for
 _DEARER = 1.5
+_TINY = 1e-9
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,12 +46,13 @@ def fit_rates(series: ArrivalSeries) -> RateCurve:
     starts = np.arange(0, length, size)
     counts = np.add.reduceat(series.counts, starts, axis=1)
     covered_s = np.add.reduceat(series.covered_s, starts)
-    penalty = (1 + counts.shape[0] / 2) * math.log(max(2, len(starts))) * max(1.0, _dispersion_of_steps(counts))
+    parameters = 1 + int(counts.any(axis=1).sum())  # of a change: where it is, and a rate of each group
+    penalty = parameters / 2 * math.log(max(2, len(starts))) * max(1.0, _dispersion_of_steps(counts))
     changes = _changes(counts, covered_s, penalty)
     while len(changes) >= STRETCHES_MAX:
         penalty *= _DEARER
         changes = _changes(counts, covered_s, penalty)
-    bounds = [0, *(int(starts[change]) for change in changes), length]
+    bounds = _refined(series, [0, *(int(starts[change]) for change in changes), length], size)
     sums = np.add.reduceat(series.counts, bounds[:-1], axis=1)
     lengths_s = np.add.reduceat(series.covered_s, bounds[:-1])
     per_s = sums / lengths_s
@@ -64,6 +66,28 @@ def fit_rates(series: ArrivalSeries) -> RateCurve:
         dispersion=_dispersion(series, per_s.sum(axis=0)[levels], len(bounds) - 1),
         window_s=series.width_s,
     )
+
+
+def _refined(series: ArrivalSeries, bounds: list[int], size: int) -> list[int]:
+    """Each change where the counts next to it are most likely, at most `size` bins before or after where it was."""
+    refined = [0]
+    for before, at, after in zip(bounds, bounds[1:], bounds[2:], strict=False):
+        rates = [
+            series.counts[:, low:high].sum(axis=1) / series.covered_s[low:high].sum()
+            for low, high in ((before, at), (at, after))
+        ]
+        low, high = max(refined[-1] + 1, at - size), min(after - 1, at + size)
+        gains = _log_likelihoods(series, low, high, rates[0]) - _log_likelihoods(series, low, high, rates[1])
+        sums = np.concatenate(([0.0], np.cumsum(gains)))
+        refined.append(low + int(sums.argmax()))
+    return [*refined, bounds[-1]]
+
+
+def _log_likelihoods(series: ArrivalSeries, low: int, high: int, per_s: Floats) -> Floats:
+    """The logarithm of the likelihood of each bin, but for a part that does not depend on the rates."""
+    counts, covered_s = series.counts[:, low:high], series.covered_s[low:high]
+    found: Floats = (counts * np.log(np.maximum(per_s, _TINY))[:, None] - per_s[:, None] * covered_s).sum(axis=0)
+    return found
 
 
 def _dispersion(series: ArrivalSeries, per_s: Floats, stretches: int) -> float | None:

@@ -21,8 +21,8 @@ from s3bench.load.fitting.workload import (
     ReadAfterWrite,
     Workload,
 )
-from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.operation import OperationKind
+from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.profile import RateChange
 from s3bench.load.profile.quantity import PART_BYTES_MIN, PUT_BYTES_MAX
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX
@@ -171,9 +171,7 @@ def _popularity(seen: LogObserver) -> Popularity | None:
     if not counts:
         return None
     reads = sum(count for kind, count in seen.counts.items() if JOBS[kind] is JobName.READS)
-    return fit_popularity(
-        Spectrum(counts, reads=reads - seen.counts[OperationKind.LIST], share=seen.keys.share)
-    )
+    return fit_popularity(Spectrum(counts, reads=reads - seen.counts[OperationKind.LIST], share=seen.keys.share))
 
 
 def _frequencies(seen: LogObserver, popularity: Popularity | None) -> tuple[tuple[int, float, float], ...]:

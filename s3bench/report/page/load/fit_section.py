@@ -57,7 +57,9 @@ def _rate_figure(workload: Workload) -> ChartFigure:
     ]
     for index, (since_s, until_s) in enumerate(pairwise([*_times(phase.jobs), phase.duration_s])):
         rate = sum(job.rate.mean_per_s(since_s, until_s) for job in phase.jobs if job.rate is not None)
-        values += [_value(_PROFILE, at_s / scale, rate, 2 * index + place) for place, at_s in enumerate((since_s, until_s))]
+        values += [
+            _value(_PROFILE, at_s / scale, rate, 2 * index + place) for place, at_s in enumerate((since_s, until_s))
+        ]
     return ChartFigure(
         name="rate",
         title="Rate over time",
@@ -187,7 +189,9 @@ def _lines(values: Sequence[dict[str, Any]], *, x: alt.X, y: alt.Y, interpolate:
             x=x,
             y=y,
             order=alt.Order("order:Q"),
-            color=alt.Color("series:N", scale=theme.color_scale(_SERIES), legend=alt.Legend(title=None, symbolOpacity=1)),
+            color=alt.Color(
+                "series:N", scale=theme.color_scale(_SERIES), legend=alt.Legend(title=None, symbolOpacity=1)
+            ),
             strokeDash=alt.StrokeDash("series:N", scale=theme.dash_scale(_SERIES)),
         )
         .properties(width=theme.plot_width(theme.WIDTH), height=_HEIGHT)
