@@ -28,10 +28,10 @@ OBJECTS_FACTOR_MAX = 20.0
 """The most objects are so many times the keys that were read: with a steep law more would change nothing."""
 
 _Z = 1.96
-_RANKS_EXACT = 256
-_RANKS_PER_OCTAVE = 48
-_EXPONENTS = (*np.arange(0.0, 0.3, 0.02), *np.arange(0.3, 1.6, 0.1), *np.arange(1.6, EXPONENT_MAX, 0.4))
-_MORE_OBJECTS = (0.0, 0.1, 0.7, 2.0)
+_RANKS_EXACT = 128
+_RANKS_PER_OCTAVE = 24
+_EXPONENTS = (*np.arange(0.0, 0.3, 0.05), *np.arange(0.3, 1.6, 0.1), *np.arange(1.6, EXPONENT_MAX, 0.4))
+_MORE_OBJECTS = (0.02, 0.7)
 """Where the search begins: exponents, and logarithms of the number of objects over that of keys."""
 
 _STEPS_MAX = 60
@@ -74,24 +74,33 @@ class Spectrum:
         self.counts = np.sort(np.asarray(counts, dtype=np.int64))[::-1]
         self.reads = reads
         self.share = share
-        self.edges = _edges(max(int(self.counts[0]), reads))  # the most that a bin has
-        self.observed = np.bincount(np.searchsorted(self.edges, self.counts), minlength=len(self.edges))
+        self.edges = _edges(int(self.counts[0]))  # the most that a bin has; the last bin, which is empty, has more
+        self.observed = np.bincount(np.searchsorted(self.edges, self.counts), minlength=len(self.edges) + 1)
 
     @property
     def keys(self) -> float:
         """How many keys there are in all."""
         return len(self.counts) / self.share
 
-    def expected(self, exponent: float, objects: float) -> tuple[Floats, Floats]:
-        """The expected number of keys of the sample in each bin, and the covariance of these numbers."""
+    def expected(self, exponent: float, objects: float) -> Floats:
+        """The expected number of keys of the sample in each bin."""
+        weights, shares = self._shares(exponent, objects)
+        found: Floats = self.share * weights @ shares
+        return found
+
+    def covariance(self, exponent: float, objects: float) -> Floats:
+        """The covariance of the numbers of keys in the bins."""
+        weights, shares = self._shares(exponent, objects)
+        found: Floats = np.diag(self.share * weights @ shares) - self.share**2 * (shares * weights[:, None]).T @ shares
+        return found
+
+    def _shares(self, exponent: float, objects: float) -> tuple[Floats, Floats]:
+        """How many objects each rank stands for, and the probabilities of the bins for each."""
         ranks, weights = _ranks(objects)
         masses = ranks**-exponent
         means = np.maximum(self.reads * masses / (weights * masses).sum(), _TINY)
-        below = np.stack([poisson_cdf(0, means), *(poisson_cdf(int(edge), means) for edge in self.edges)], axis=1)
-        shares = np.maximum(np.diff(below, axis=1), 0.0)
-        found = self.share * weights @ shares
-        spread = np.diag(found) - self.share**2 * (shares * weights[:, None]).T @ shares
-        return found, spread
+        below = [poisson_cdf(0, means), *(poisson_cdf(int(edge), means) for edge in self.edges), np.ones_like(means)]
+        return weights, np.maximum(np.diff(np.stack(below, axis=1), axis=1), 0.0)
 
 
 def fit_popularity(spectrum: Spectrum) -> Popularity | None:
@@ -102,7 +111,7 @@ def fit_popularity(spectrum: Spectrum) -> Popularity | None:
     starts = [np.array(start) for start in itertools.product(_EXPONENTS, [bounds[0] + more for more in _MORE_OBJECTS])]
     likelihood, at = max(((_likelihood(spectrum, start), start) for start in starts), key=lambda found: found[0])
     for _ in range(_STEPS_MAX):
-        slopes, expected, _ = _slopes(spectrum, at)
+        slopes, expected = _slopes(spectrum, at)
         score = slopes @ (spectrum.observed / expected - 1)
         information = (slopes / expected) @ slopes.T + np.diag([_TINY, 1e-3])
         step: Floats = np.linalg.solve(information, score).astype(np.float64)
@@ -123,7 +132,8 @@ def expected_counts(popularity: Popularity, counts: Sequence[int]) -> tuple[floa
 
 
 def _fitted(spectrum: Spectrum, at: Floats, bounds: tuple[float, float]) -> Popularity:
-    slopes, expected, spread = _slopes(spectrum, at)
+    slopes, expected = _slopes(spectrum, at)
+    spread = spectrum.covariance(float(at[0]), math.exp(at[1]))
     is_free = bounds[0] < at[1] < bounds[1]  # at a bound, the number of objects is not estimated
     free = slopes if is_free else slopes[:1]
     scaled = free / expected
@@ -175,22 +185,21 @@ def _climb(
 
 
 def _likelihood(spectrum: Spectrum, at: Floats) -> float:
-    expected, _ = spectrum.expected(float(at[0]), math.exp(at[1]))
-    expected = np.maximum(expected, _TINY)
+    expected = np.maximum(spectrum.expected(float(at[0]), math.exp(at[1])), _TINY)
     return float((spectrum.observed * np.log(expected) - expected).sum())
 
 
-def _slopes(spectrum: Spectrum, at: Floats) -> tuple[Floats, Floats, Floats]:
-    """The slopes of the expected numbers by both parameters, the numbers themselves, and their covariance."""
-    expected, spread = spectrum.expected(float(at[0]), math.exp(at[1]))
+def _slopes(spectrum: Spectrum, at: Floats) -> tuple[Floats, Floats]:
+    """The slopes of the expected numbers by both parameters, and the numbers themselves."""
+    expected = spectrum.expected(float(at[0]), math.exp(at[1]))
     slopes = []
     for parameter in range(2):
         shift = np.zeros(2)
         shift[parameter] = _STEP
-        above, _ = spectrum.expected(float((at + shift)[0]), math.exp((at + shift)[1]))
-        below, _ = spectrum.expected(float((at - shift)[0]), math.exp((at - shift)[1]))
+        above = spectrum.expected(float((at + shift)[0]), math.exp((at + shift)[1]))
+        below = spectrum.expected(float((at - shift)[0]), math.exp((at - shift)[1]))
         slopes.append((above - below) / (2 * _STEP))
-    return np.array(slopes), np.maximum(expected, _TINY), spread
+    return np.array(slopes), np.maximum(expected, _TINY)
 
 
 def _edges(most: int) -> npt.NDArray[np.int64]:
