@@ -53,6 +53,7 @@ def fit_rates(series: ArrivalSeries) -> RateCurve:
         penalty *= _DEARER
         changes = _changes(counts, covered_s, penalty)
     bounds = _refined(series, [0, *(int(starts[change]) for change in changes), length], size)
+    bounds = _pruned(series, bounds, penalty)
     sums = np.add.reduceat(series.counts, bounds[:-1], axis=1)
     lengths_s = np.add.reduceat(series.covered_s, bounds[:-1])
     per_s = sums / lengths_s
@@ -81,6 +82,25 @@ def _refined(series: ArrivalSeries, bounds: list[int], size: int) -> list[int]:
         sums = np.concatenate(([0.0], np.cumsum(gains)))
         refined.append(low + int(sums.argmax()))
     return [*refined, bounds[-1]]
+
+
+def _pruned(series: ArrivalSeries, bounds: list[int], penalty: float) -> list[int]:
+    """Without the changes that are not worth their cost where they are now, such as both ends of a former bin."""
+
+    def likelihood(low: int, high: int) -> float:
+        sums = series.counts[:, low:high].sum(axis=1)
+        return float((sums * np.log(np.maximum(sums / series.covered_s[low:high].sum(), _TINY))).sum())
+
+    while len(bounds) > 2:  # noqa: PLR2004 (the two ends)
+        gains = [
+            likelihood(before, at) + likelihood(at, after) - likelihood(before, after)
+            for before, at, after in zip(bounds, bounds[1:], bounds[2:], strict=False)
+        ]
+        weakest = int(np.argmin(gains))
+        if gains[weakest] >= penalty:
+            break
+        del bounds[weakest + 1]
+    return bounds
 
 
 def _log_likelihoods(series: ArrivalSeries, low: int, high: int, per_s: Floats) -> Floats:

@@ -19,6 +19,7 @@ from s3bench.units import render_bytes, render_duration
 _LOG, _PROFILE = "log", "profile"
 _SERIES = [_LOG, _PROFILE]
 _HEIGHT = 220
+_TIMES = ((3600.0, "h"), (60.0, "min"))
 
 
 def fit_section(workload: Workload) -> Section:
@@ -50,7 +51,7 @@ def _rate_figure(workload: Workload) -> ChartFigure:
     arrivals = workload.arrivals
     phase = fitted_profile(workload).phases[0]
     assert phase.duration_s is not None, "a fitted phase has a duration"
-    scale, unit = (3600.0, "h") if phase.duration_s > 7200 else (60.0, "min") if phase.duration_s > 120 else (1.0, "s")  # noqa: PLR2004
+    scale, unit = next((each for each in _TIMES if phase.duration_s >= 2 * each[0]), (1.0, "s"))
     values = [
         _value(_LOG, (index + 0.5) * arrivals.window_s / scale, per_s, index)
         for index, per_s in enumerate(arrivals.per_s)
@@ -178,7 +179,7 @@ def _mean(rate: Rate | None, length_s: float) -> float:
 
 
 def _value(series: str, x: float, y: float, order: int) -> dict[str, Any]:
-    return {"series": series, "x": x, "y": y, "order": order}
+    return {"series": series, "x": x, "y": y, "order": order, "label": series}
 
 
 def _lines(values: Sequence[dict[str, Any]], *, x: alt.X, y: alt.Y, interpolate: Any = "linear") -> alt.Chart:
@@ -193,6 +194,7 @@ def _lines(values: Sequence[dict[str, Any]], *, x: alt.X, y: alt.Y, interpolate:
                 "series:N", scale=theme.color_scale(_SERIES), legend=alt.Legend(title=None, symbolOpacity=1)
             ),
             strokeDash=alt.StrokeDash("series:N", scale=theme.dash_scale(_SERIES)),
+            description=alt.Description("label:N"),
         )
         .properties(width=theme.plot_width(theme.WIDTH), height=_HEIGHT)
     )
