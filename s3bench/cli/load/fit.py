@@ -11,9 +11,10 @@ from s3bench.cli.progress import ticker_for
 from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
 from s3bench.load.access_log.reading import read_log
+from s3bench.load.access_log.time_selection import TimeSelection
 from s3bench.load.fitting.fitted_profile import fitted_profile, render_fitted, summary
+from s3bench.load.fitting.fitted_workload import FittedWorkload
 from s3bench.load.fitting.log_observer import LogObserver
-from s3bench.load.fitting.workload import Workload
 from s3bench.load.fitting.workload_fitting import fit_workload
 from s3bench.results.file import check_output, write_whole
 
@@ -38,7 +39,7 @@ def fit(options: LoadOptions) -> None:
             click.echo(f"s3bench: wrote {path}", err=True)
 
 
-def _print(options: LoadOptions, workload: Workload, profile: bytes) -> None:
+def _print(options: LoadOptions, workload: FittedWorkload, profile: bytes) -> None:
     if options.as_json:
         print_whole(msgspec.json.format(msgspec.json.encode(workload), indent=1) + b"\n")
         return
@@ -51,11 +52,12 @@ def _print(options: LoadOptions, workload: Workload, profile: bytes) -> None:
         click.echo(f"left out: {sentence}")
 
 
-def _fitted(options: LoadOptions, log: Path) -> Workload:
+def _fitted(options: LoadOptions, log: Path) -> FittedWorkload:
     reading = read_log(log, options.log_format)
+    selection = TimeSelection(since=options.since, until=options.until, length_s=options.length_s)
     observer = LogObserver()
     with ticker_for("lines", quiet=options.quiet) as progress:
-        for number, request in enumerate(reading):
+        for number, request in enumerate(selection.of(reading)):
             if number % _LINES_A_MESSAGE == 0:
                 progress.update("reading the log", done=number, total=None)
             observer.observe(request)
@@ -71,7 +73,7 @@ def _fitted(options: LoadOptions, log: Path) -> Workload:
     return workload
 
 
-def _page(workload: Workload) -> str:
+def _page(workload: FittedWorkload) -> str:
     from s3bench.report.page.load.fit_section import fit_section  # noqa: PLC0415 (templates take time to load)
     from s3bench.report.page.page import render_page  # noqa: PLC0415 (as above)
 

@@ -17,6 +17,7 @@ from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.load.access_log.log_format import LogFormat
+from s3bench.load.access_log.time_selection import LogTime, parse_log_time
 from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
@@ -32,7 +33,7 @@ from s3bench.load.profile.table import (
     word_of,
 )
 from s3bench.spec.shape import WholeNumber, Word
-from s3bench.units import BadQuantity
+from s3bench.units import BadQuantity, parse_seconds
 
 NODES_MAX = 1000
 _SEED_MAX = 2**63 - 1
@@ -81,6 +82,9 @@ class LoadOptions:
     clean_up: str | None = None
     fit: Path | None = None
     log_format: LogFormat | None = None
+    since: LogTime | None = None
+    until: LogTime | None = None
+    length_s: float | None = None
     html: Path | None = None
     output: Path | None = None
     force: bool = False
@@ -117,6 +121,7 @@ _NOT_IN_A_MATRIX = Conflict(
     "a matrix sets it itself",
 )
 _EXIST_ALREADY = "these objects exist already"
+_NEEDS_LOG = Need(("fit",), "it applies to a log", "pass --fit LOG")
 _NEEDS_CLUSTER = Need(("cluster",), "it applies to the machines of a cluster", "pass --cluster auto")
 
 
@@ -196,7 +201,13 @@ _OWN_OPTIONS = (
          parse=_PATH_OR_FOLDER),
     _row("--log-format FORMAT", f"The format of the log: {', '.join(LogFormat)}.",
          shape=Word(words=LogFormat, noun="a format"), usual="that of its first lines",
-         need=Need(("fit",), "it is the format of a log", "pass --fit LOG")),
+         need=_NEEDS_LOG),
+    _row("--from TIME", "Use the log from this time on: 2026-03-01T12:00:00Z, or 10m after its first request.",
+         field="since", parse=parse_log_time, need=_NEEDS_LOG),
+    _row("--to TIME", "Use the log up to this time, given in the same way.", field="until", parse=parse_log_time,
+         need=_NEEDS_LOG),
+    _row("--for TIME", "Use so much of the log.", field="length_s", need=_NEEDS_LOG,
+         parse=lambda text: parse_seconds(text, above_zero=True)),
     _row("--html FILE", "With --fit, write a page with the log and the profile side by side.", parse=_PATH,
          need=Need(("fit",), "it shows what was fitted", "pass --fit LOG; s3bench report makes pages of results")),
     _row("-o, --output FILE", "Write the results document to this file.", parse=_PATH),
@@ -221,7 +232,7 @@ _GROUPS = {
     "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing tls_no_verify ca_bundle network",
     "Workload": "operation mix sizes objects keys key_file list_existing range_bytes part_bytes overwrite layout kind "
     "compressible signs_payload checksum verify",
-    "Access logs": "fit log_format html",
+    "Access logs": "fit log_format since until length_s html",
     "Load": "threads workers cluster nodes workers_per_node rate arrivals keep_alive retries timeout_s idle_timeout_s "
     "connect_timeout_s",
     "Duration": "duration_s operations loops warmup_s ramp_s stable matrix matrix_threads matrix_sizes matrix_samples "

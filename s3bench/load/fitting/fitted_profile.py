@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from s3bench.load.fitting.workload import FittedJob, FittedSizes, JobName, Workload
+from s3bench.load.fitting.fitted_workload import FittedJob, FittedSizes, FittedWorkload, JobName
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.form import form_of
@@ -20,14 +20,14 @@ _DIGITS = 3
 _ALWAYS = frozenset({"name", "mix", "sizes", "threads", "rate", "rates"})
 
 
-def fitted_profile(workload: Workload) -> Profile:
+def fitted_profile(workload: FittedWorkload) -> Profile:
     """The profile that makes the workload: one phase, with a job for each group of operations."""
     length_s = min(max(1.0, workload.arrivals.length_s), _DAY_S)
     jobs = tuple(_job(job, workload) for job in workload.jobs if _expressible(job))
     return Profile(phases=(Phase(jobs=jobs, duration_s=round(length_s, _DIGITS)),))
 
 
-def render_fitted(workload: Workload, *, version: str) -> str:
+def render_fitted(workload: FittedWorkload, *, version: str) -> str:
     """The profile as a file in YAML, without what is default, below comments on what was fitted and what is left out.
 
     `version` is that of s3bench.
@@ -48,7 +48,7 @@ def render_fitted(workload: Workload, *, version: str) -> str:
     return "".join(f"{line}\n" for comment in comments for line in _comment(comment)) + content
 
 
-def summary(workload: Workload) -> Iterator[tuple[str, str]]:
+def summary(workload: FittedWorkload) -> Iterator[tuple[str, str]]:
     """Yield names and texts of what was fitted."""
     arrivals, popularity, after_write = workload.arrivals, workload.popularity, workload.read_after_write
     of_days = f", a mean day of {arrivals.days:.1f}" if arrivals.days > 1 else ""
@@ -91,7 +91,7 @@ def _sizes_text(sizes: FittedSizes) -> str:
     return f"p50 {p50}, p90 {p90}, p99 {p99}, mean {render_bytes(sizes.mean_bytes)}; {counted}"
 
 
-def _rate_text(workload: Workload) -> str:
+def _rate_text(workload: FittedWorkload) -> str:
     arrivals = workload.arrivals
     rates = [level.per_s for level in _whole_rates(workload)]
     mean_per_s = workload.requests / (arrivals.length_s * max(1.0, arrivals.days))
@@ -104,7 +104,7 @@ def _rate_text(workload: Workload) -> str:
     return text
 
 
-def _whole_rates(workload: Workload) -> tuple[RateChange, ...]:
+def _whole_rates(workload: FittedWorkload) -> tuple[RateChange, ...]:
     """The rates of all jobs together."""
     times_s = sorted({level.after_s for job in workload.jobs for level in job.rates})
     return tuple(
@@ -118,7 +118,7 @@ def _whole_rates(workload: Workload) -> tuple[RateChange, ...]:
     )
 
 
-def _job(job: FittedJob, workload: Workload) -> Job:
+def _job(job: FittedJob, workload: FittedWorkload) -> Job:
     counts = _expressible(job)
     total = sum(counts.values())
     kept = total / sum(job.counts.values())

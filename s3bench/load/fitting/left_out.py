@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.load.fitting.fitted_workload import FittedJob, JobName, ReadAfterWrite
 from s3bench.load.fitting.log_observer import LogObserver
 from s3bench.load.fitting.popularity import OBJECTS_FACTOR_MAX, Popularity
 from s3bench.load.fitting.rate_curve import RateCurve
-from s3bench.load.fitting.workload import FittedJob, JobName, ReadAfterWrite
 from s3bench.load.operation import OperationKind
 from s3bench.units import render_bytes, render_duration
 from s3bench.visible import visible

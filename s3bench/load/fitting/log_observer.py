@@ -8,9 +8,9 @@ from collections import Counter
 
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.fitting.arrival_counts import ArrivalCounts
+from s3bench.load.fitting.fitted_workload import JobName
 from s3bench.load.fitting.key_sample import KeySample
 from s3bench.load.fitting.log_histogram import LogHistogram
-from s3bench.load.fitting.workload import JobName
 from s3bench.load.operation import OperationKind
 
 JOBS = {

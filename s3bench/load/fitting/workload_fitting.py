@@ -7,20 +7,20 @@ import numpy as np
 
 from s3bench.errors import BadInput
 from s3bench.load.fitting.arrival_counts import ArrivalSeries
+from s3bench.load.fitting.fitted_workload import (
+    QUANTILES,
+    ArrivalsOverTime,
+    FittedJob,
+    FittedSizes,
+    FittedWorkload,
+    JobName,
+    ReadAfterWrite,
+)
 from s3bench.load.fitting.left_out import what_is_left_out
 from s3bench.load.fitting.log_histogram import LogHistogram, ks_distance, sizes_of
 from s3bench.load.fitting.log_observer import JOB_NAMES, JOBS, LogObserver
 from s3bench.load.fitting.popularity import Popularity, Spectrum, expected_counts, fit_popularity
 from s3bench.load.fitting.rate_curve import RateCurve, fit_rates
-from s3bench.load.fitting.workload import (
-    QUANTILES,
-    ArrivalsOverTime,
-    FittedJob,
-    FittedSizes,
-    JobName,
-    ReadAfterWrite,
-    Workload,
-)
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.profile import RateChange
@@ -44,7 +44,7 @@ _DIGITS = 5
 _KEYS_MIN = 30
 
 
-def fit_workload(seen: LogObserver) -> Workload:
+def fit_workload(seen: LogObserver) -> FittedWorkload:
     """Fit the workload. Raises `BadInput` for a log without a request that a profile can express."""
     requests = sum(seen.counts.values())
     if not requests:
@@ -59,7 +59,7 @@ def fit_workload(seen: LogObserver) -> Workload:
     popularity = _popularity(seen)
     jobs = tuple(_jobs(seen, curve))
     after_write = _read_after_write(seen, series)
-    return Workload(
+    return FittedWorkload(
         requests=requests,
         jobs=jobs,
         arrivals=_over_time(series, curve),

@@ -12,7 +12,7 @@ from s3bench.errors import BadInput
 from s3bench.load.profile.file import parse_profile
 
 LINE = (
-    'owner secret-bucket [01/Mar/2026:00:{minute:02}:{second:02} +0000] 192.0.2.3 secret-user ID REST.{kind}.OBJECT '
+    "owner secret-bucket [01/Mar/2026:00:{minute:02}:{second:02} +0000] 192.0.2.3 secret-user ID REST.{kind}.OBJECT "
     'secret-key-{key} "GET /secret-bucket/secret-key-{key} HTTP/1.1" 200 - {size} {size} 12 11 "-" "secret-agent" - '
     "h - - - - - -\n"
 )
@@ -79,6 +79,12 @@ def test_files_that_exist_are_kept_unless_forced(log: Path, tmp_path: Path) -> N
     assert not profile.exists()
     assert load("--fit", log, "-o", profile, "--html", page, "--force").exit_code == 0
     assert page.read_text() != "mine"
+
+
+def test_a_part_of_a_log_can_be_fitted(log: Path) -> None:
+    found = json.loads(load("--fit", log, "--from", "2026-03-01T00:05:00Z", "--for", "10m", "--json").stdout)
+    assert found["requests"] == 600
+    assert "no request of the log" in refusal("--fit", log, "--from", "2h").what
 
 
 def test_broken_lines_are_counted_and_named(log: Path) -> None:

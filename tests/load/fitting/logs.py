@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.fitting.fitted_workload import FittedWorkload
 from s3bench.load.fitting.log_observer import LogObserver
-from s3bench.load.fitting.workload import Workload
 from s3bench.load.fitting.workload_fitting import fit_workload
 from s3bench.load.operation import OperationKind
 
@@ -41,7 +41,7 @@ def many(kind: OperationKind, count: int, *, keys: int = 100, size: int = 4096) 
     return [request(kind, float(n), key=f"secret-{n % keys}", size=size) for n in range(count)]
 
 
-def fitted(requests: Iterable[LoggedRequest]) -> Workload:
+def fitted(requests: Iterable[LoggedRequest]) -> FittedWorkload:
     """The workload that is fitted to them."""
     observer = LogObserver()
     for each in requests:

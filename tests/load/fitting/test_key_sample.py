@@ -36,7 +36,7 @@ def test_the_same_key_in_two_buckets_is_two_keys() -> None:
 
 
 @pytest.mark.parametrize("is_in_order", [True, False])
-def test_the_first_read_after_a_write_is_found_whatever_the_order_of_the_lines(is_in_order: bool) -> None:  # noqa: FBT001
+def test_the_first_read_after_a_write_is_found_whatever_the_order_of_the_lines(is_in_order: bool) -> None:
     key = SampledKey()
     if is_in_order:
         key.written(10.0)

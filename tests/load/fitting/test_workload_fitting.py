@@ -6,19 +6,19 @@ import pytest
 
 from s3bench.errors import BadInput
 from s3bench.load.access_log.logged_request import LoggedRequest
-from s3bench.load.fitting.workload import FittedJob, JobName, Workload
+from s3bench.load.fitting.fitted_workload import FittedJob, FittedWorkload, JobName
 from s3bench.load.operation import OperationKind
 from tests.load.fitting.logs import fitted, many, request
 
 GET, PUT, HEAD, DELETE = OperationKind.GET, OperationKind.PUT, OperationKind.HEAD, OperationKind.DELETE
 
 
-def job(workload: Workload, name: JobName) -> FittedJob:
+def job(workload: FittedWorkload, name: JobName) -> FittedJob:
     [found] = [each for each in workload.jobs if each.name is name]
     return found
 
 
-def left_out(workload: Workload) -> str:
+def left_out(workload: FittedWorkload) -> str:
     return "\n".join(workload.left_out)
 
 
@@ -96,7 +96,9 @@ def test_puts_to_known_keys_overwrite_where_they_are_most() -> None:
     assert job(fitted(many(PUT, 1000, keys=10)), JobName.WRITES).overwrites
     assert not job(fitted(many(PUT, 1000, keys=1000)), JobName.WRITES).overwrites
     mixed = fitted(many(PUT, 1000, keys=800))
-    assert "20.0% of the puts are to keys that were known already; those of the profile are all to new" in left_out(mixed)
+    assert "20.0% of the puts are to keys that were known already; those of the profile are all to new" in left_out(
+        mixed
+    )
 
 
 def test_deletes_beyond_what_was_written_are_left_out() -> None:

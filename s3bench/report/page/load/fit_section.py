@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.load.fitting.fitted_profile import fitted_profile, summary
-from s3bench.load.fitting.workload import QUANTILES, FittedJob, FittedSizes, Workload
+from s3bench.load.fitting.fitted_workload import QUANTILES, FittedJob, FittedSizes, FittedWorkload
 from s3bench.load.profile.profile import Job, Rate
 from s3bench.report.page import theme
 from s3bench.report.page.chart import chart_of
@@ -22,7 +22,7 @@ _HEIGHT = 220
 _TIMES = ((3600.0, "h"), (60.0, "min"))
 
 
-def fit_section(workload: Workload) -> Section:
+def fit_section(workload: FittedWorkload) -> Section:
     """The section with its figures and tables."""
     found = dict(summary(workload))
     return Section(
@@ -38,7 +38,7 @@ def fit_section(workload: Workload) -> Section:
     )
 
 
-def _figures(workload: Workload) -> Iterator[ChartFigure]:
+def _figures(workload: FittedWorkload) -> Iterator[ChartFigure]:
     yield _rate_figure(workload)
     for job in workload.jobs:
         if job.sizes is not None and job.sizes.steps:
@@ -47,7 +47,7 @@ def _figures(workload: Workload) -> Iterator[ChartFigure]:
         yield _popularity_figure(workload)
 
 
-def _rate_figure(workload: Workload) -> ChartFigure:
+def _rate_figure(workload: FittedWorkload) -> ChartFigure:
     arrivals = workload.arrivals
     phase = fitted_profile(workload).phases[0]
     assert phase.duration_s is not None, "a fitted phase has a duration"
@@ -122,7 +122,7 @@ def _size_table(sizes: FittedSizes) -> Table:
     )
 
 
-def _popularity_figure(workload: Workload) -> ChartFigure:
+def _popularity_figure(workload: FittedWorkload) -> ChartFigure:
     least = 0.5  # a rank below means that no key is expected to be read so often
     values = [_value(_LOG, rank, count, index) for index, (count, rank, _) in enumerate(workload.frequencies)]
     values += [
@@ -145,7 +145,7 @@ def _popularity_figure(workload: Workload) -> ChartFigure:
     )
 
 
-def _mix_table(workload: Workload) -> Table:
+def _mix_table(workload: FittedWorkload) -> Table:
     counts = workload.counts
     total = sum(counts.values())
     jobs = fitted_profile(workload).phases[0].jobs

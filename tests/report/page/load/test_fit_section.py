@@ -47,8 +47,9 @@ def test_the_popularity_of_the_profile_is_near_that_of_the_log(section: Section)
 
 def test_the_mix_is_shown_of_both(section: Section) -> None:
     [table] = section.tables
-    assert [cell.text for cell in table.rows[0]][0] == "get"
-    assert table.rows[0][2].text == table.rows[0][3].text
+    first = [cell.text for cell in table.rows[0]]
+    assert first[0] == "get"
+    assert first[2] == first[3]
 
 
 def test_what_is_left_out_is_on_the_page(section: Section) -> None:

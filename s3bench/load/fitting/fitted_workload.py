@@ -80,7 +80,7 @@ class ReadAfterWrite(msgspec.Struct, frozen=True, kw_only=True):
     p90_operations: float = 0.0
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class FittedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """All that was fitted to a log, and in `left_out` what a profile does not express, a sentence each.
 
     `frequencies` are counts of reads with how many keys were read at least as often: in the log, and as expected of the
