@@ -17,6 +17,7 @@ from s3bench.units import render_bytes, render_duration
 _WIDTH = 120
 _DAY_S = 86_400.0
 _DIGITS = 3
+_EXPONENT_MIN = 0.001
 _ALWAYS = frozenset({"name", "mix", "sizes", "threads", "rate", "rates"})
 
 
@@ -73,6 +74,10 @@ def summary(workload: FittedWorkload) -> Iterator[tuple[str, str]]:
         once = f"{popularity.once_share_low:.1%} to {popularity.once_share_high:.1%}"
         read = f"{popularity.keys:,} were read in {popularity.reads:,} reads"
         yield "keys", f"{read}, {popularity.once_share:.1%} of them once (95 % interval {once})"
+    for job in fitted_profile(workload).phases[0].jobs:
+        if job.objects is not None:
+            size = render_bytes(job.objects * job.sizes.mean_bytes)
+            yield f"objects of {job.name}", f"{job.objects:,} with {size}, which are written before"
     yield "rate", _rate_text(workload)
     if after_write is not None:
         text = f"{after_write.read / after_write.written:.1%} of the keys that were written were read later"
@@ -122,14 +127,12 @@ def _job(job: FittedJob, workload: FittedWorkload) -> Job:
     counts = _expressible(job)
     total = sum(counts.values())
     kept = total / sum(job.counts.values())
-    first, *changes = (RateChange(after_s=each.after_s, per_s=float(f"{each.per_s * kept:.5g}")) for each in job.rates)
+    first, *changes = (RateChange(after_s=each.after_s, per_s=_rounded(each.per_s * kept)) for each in job.rates)
     popularity = workload.popularity if job.name is JobName.READS or job.overwrites else None
     is_zipf = popularity is not None and not popularity.is_even
     return Job(
         name=str(job.name),
-        mix=tuple(
-            Share(kind=OperationKind(kind), weight=round(100 * n / total, _DIGITS)) for kind, n in counts.items()
-        ),
+        mix=tuple(Share(kind=OperationKind(kind), weight=_rounded(100 * n / total)) for kind, n in counts.items()),
         sizes=DEFAULT_JOB.sizes if job.sizes is None else job.sizes.sizes,
         threads=workload.threads,
         rate=Rate(
@@ -139,7 +142,9 @@ def _job(job: FittedJob, workload: FittedWorkload) -> Job:
         ),
         objects=None if popularity is None else popularity.objects,
         keys=KeyDistribution.ZIPF if is_zipf else KeyDistribution.UNIFORM,
-        zipf_exponent=round(popularity.exponent, _DIGITS) if popularity is not None and is_zipf else 1.0,
+        zipf_exponent=max(_EXPONENT_MIN, round(popularity.exponent, _DIGITS))
+        if popularity is not None and is_zipf
+        else 1.0,
         range_bytes=job.range_bytes,
         part_bytes=DEFAULT_JOB.part_bytes if job.part_bytes is None else job.part_bytes,
         overwrite=job.overwrites,
@@ -151,6 +156,11 @@ def _expressible(job: FittedJob) -> Mapping[str, int]:
     counts = dict(job.counts)
     deletes = min(counts.pop(str(OperationKind.DELETE), 0), counts.get(str(OperationKind.PUT), 0))
     return counts | ({str(OperationKind.DELETE): deletes} if deletes else {})
+
+
+def _rounded(number: float) -> float:
+    """A number with five significant digits, so that what is rare stays above 0."""
+    return float(f"{number:.5g}")
 
 
 def _form(profile: Profile) -> dict[str, Any]:

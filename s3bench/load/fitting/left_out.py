@@ -34,8 +34,7 @@ def what_is_left_out(
     if after_write is not None and after_write.read:
         share = after_write.read / after_write.written
         yield (
-            f"reads of what was just written: {share:.1%} of the written keys were read later, half of them within "
-            f"{render_duration(after_write.p50_s)} and {after_write.p50_operations:,.0f} operations; the profile reads "
+            f"reads of what the log wrote ({share:.1%} of the written keys were read later): the profile reads "
             "objects that are there from the start"
         )
     if popularity is None:

@@ -142,12 +142,13 @@ def _fitted(spectrum: Spectrum, at: Floats, bounds: tuple[float, float]) -> Popu
     once = int((spectrum.counts == 1).sum())
     once_low, once_high = wilson(once, len(spectrum.counts))
     exponent = float(at[0])
+    is_even = _Z * error >= exponent or _likelihood(spectrum, np.array([0.0, at[1]])) >= _least(spectrum, at)
     return Popularity(
         reads=spectrum.reads,
         keys=round(spectrum.keys),
         exponent=exponent,
-        exponent_low=max(0.0, exponent - _Z * error),
-        exponent_high=exponent + _Z * error if _Z * error < exponent else _highest(spectrum, at),
+        exponent_low=0.0 if is_even else max(0.0, exponent - _Z * error),
+        exponent_high=_highest(spectrum, at) if is_even else exponent + _Z * error,
         objects=max(len(spectrum.counts), round(math.exp(at[1]))),
         once_share=once / len(spectrum.counts),
         once_share_low=once_low,
@@ -159,15 +160,19 @@ def _fitted(spectrum: Spectrum, at: Floats, bounds: tuple[float, float]) -> Popu
 def _highest(spectrum: Spectrum, at: Floats) -> float:
     """The upper end of a likelihood-ratio interval, for exponents near 0.
 
-    There the spectrum hardly depends on the exponent: that of -s is that of s. 1.92 is half of the 95th percentile of
-    the chi-squared distribution with one degree of freedom.
+    There the spectrum hardly depends on the exponent: that of -s is that of s.
     """
-    least = _likelihood(spectrum, at) - _Z**2 / 2
+    least = _least(spectrum, at)
     low, high = float(at[0]), EXPONENT_MAX
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (middle, high) if _likelihood(spectrum, np.array([middle, at[1]])) >= least else (low, middle)
     return high
+
+
+def _least(spectrum: Spectrum, at: Floats) -> float:
+    """The likelihood above which parameters are in the 95 % interval (Wilks, 1938): half of 3.84 below the highest."""
+    return _likelihood(spectrum, at) - _Z**2 / 2
 
 
 def _climb(

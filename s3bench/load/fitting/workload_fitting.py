@@ -42,6 +42,8 @@ _ELAPSED_S = 0.1
 _MARGIN = 2
 _DIGITS = 5
 _KEYS_MIN = 30
+_EFFECTIVE_MAX = 1000.0
+"""Of a sample, in which the most popular keys may be missing."""
 
 
 def fit_workload(seen: LogObserver) -> FittedWorkload:
@@ -86,9 +88,7 @@ def _jobs(seen: LogObserver, curve: RateCurve) -> Iterator[FittedJob]:
             rates=_levels(curve, index),
             range_bytes=_range_bytes(seen, largest) if OperationKind.RANGE in counts else None,
             part_bytes=_part_bytes(seen, largest) if name is JobName.UPLOADS else None,
-            overwrites=name is JobName.WRITES
-            and 2 * seen.puts_again > seen.puts
-            and not seen.counts[OperationKind.DELETE],
+            overwrites=name is JobName.WRITES and _overwrites(seen),
         )
 
 
@@ -97,6 +97,8 @@ def _levels(curve: RateCurve, group: int) -> tuple[RateChange, ...]:
     levels: list[RateChange] = []
     for after_s, per_s in zip(curve.after_s, curve.per_s, strict=True):
         level = RateChange(after_s=round(after_s, 3), per_s=_rounded(per_s[group]))
+        if levels and level.after_s <= levels[-1].after_s:
+            continue  # the one before is over within a millisecond
         if not levels or levels[-1].per_s != level.per_s:
             levels.append(level)
     return tuple(levels)
@@ -111,12 +113,13 @@ def _sizes(seen: LogObserver, name: JobName) -> FittedSizes | None:
     if not by_request.count:
         return None
     found = by_request
-    if name is JobName.READS:
+    if name is JobName.READS or (name is JobName.WRITES and _overwrites(seen)):
+        keys = [(key.reads if name is JobName.READS else key.writes, key.size_bytes) for key in seen.keys]
+        known = [(count, size_bytes) for count, size_bytes in keys if count and size_bytes is not None]
         by_key = LogHistogram()
-        reads = [(key.reads, key.size_bytes) for key in seen.keys if key.reads and key.size_bytes is not None]
-        for _, size_bytes in reads:
+        for _, size_bytes in known:
             by_key.add(size_bytes)
-        if len(reads) >= _KEYS_MIN and _is_independent(by_request, by_key, [count for count, _ in reads], seen):
+        if len(known) >= _KEYS_MIN and _is_independent(by_request, by_key, [count for count, _ in known], seen):
             found, is_by_key = by_key, True
     largest = SIZE_BYTES_MAX if name is JobName.UPLOADS else PUT_BYTES_MAX
     sizes = found.sizes(largest=largest)
@@ -141,10 +144,15 @@ def _is_independent(by_request: LogHistogram, by_key: LogHistogram, reads: Seque
     """
     weights = np.asarray(reads, dtype=np.float64)
     effective = weights.sum() ** 2 / (weights**2).sum()
-    if seen.keys.share < 1:  # the most popular keys may be missing
-        effective = min(effective, 1000.0)
+    if seen.keys.share < 1:
+        effective = min(effective, _EFFECTIVE_MAX)
     keys = effective * by_key.count / (effective + by_key.count)
     return ks_distance(by_request, by_key) * math.sqrt(keys) < _KOLMOGOROV
+
+
+def _overwrites(seen: LogObserver) -> bool:
+    """Whether puts write to keys that exist: most of them did, and a profile that deletes writes new ones."""
+    return 2 * seen.puts_again > seen.puts and not seen.counts[OperationKind.DELETE]
 
 
 def _range_bytes(seen: LogObserver, largest: int) -> int:

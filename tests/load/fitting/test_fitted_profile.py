@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.fitting.fitted_profile import fitted_profile, render_fitted, summary
@@ -48,6 +49,14 @@ def test_deletes_that_cannot_be_made_take_their_part_of_the_rate_with_them() -> 
     assert job.rate is not None
     assert job.rate.mean_per_s(0, 3000) == 2000 / 3000
     assert [share.weight for share in job.mix] == [50.0, 50.0]
+
+
+def test_an_operation_that_is_rare_keeps_its_weight() -> None:
+    workload = fitted(many(GET, 300))
+    [reads] = workload.jobs
+    workload = replace(workload, jobs=(replace(reads, counts={"get": 300_000, "copy": 1}),))
+    parsed = parse_profile(render_fitted(workload, version="1.0"), "fitted").profile
+    assert [share.weight for share in parsed.phases[0].jobs[0].mix] == [100.0, 0.00033333]
 
 
 def test_arrivals_that_are_evenly_spaced_are_planned_so() -> None:
