@@ -4,14 +4,14 @@
 Ten logs are drawn and written as S3 server access logs, with times in whole seconds, and fitted by
 `s3bench load --fit`. Bars: shares of the mix within 1 percentage point, the Zipf exponent within 0.05, p50, p90 and p99
 of the sizes within 5 %, and the rate in every 48th of the log within 5 % (where it is 0, within 5 % of the mean). With
-`--runs`, three smaller logs are fitted, and the profiles run against the S3 in memory with --trace; two-sample tests
-compare log and run: chi-square of the mix, Kolmogorov and Smirnov of the sizes that are written, of the sizes of
-distinct objects that are read, of reads per key, and of the times between arrivals (those drawn, before they were
-rounded to seconds).
+`--runs`, four smaller logs are fitted, one of them in the format of IBM's object store traces, and the profiles run
+against the S3 in memory with --trace. Two-sample tests compare log and run: chi-square of the mix, Kolmogorov and
+Smirnov of the sizes that are written, of the sizes of distinct objects that are read, of reads per key, and of the
+times between arrivals (those drawn, before they were rounded to seconds).
 
     benchmarks/fit_truth.py                           all ten, 4 minutes
     benchmarks/fit_truth.py --only night              one of them
-    benchmarks/fit_truth.py --runs                    three runs of a minute each
+    benchmarks/fit_truth.py --runs                    four runs of a minute each
 """
 
 import argparse
@@ -99,6 +99,7 @@ class Truth:
     written: Quantiles | None = None
     burst: float = 1.0
     popular_are_small: bool = False
+    is_ibm: bool = False
 
 
 USUAL = {"GET.OBJECT": 0.7, "HEAD.OBJECT": 0.1, "PUT.OBJECT": 0.15, "DELETE.OBJECT": 0.05}
@@ -127,6 +128,8 @@ RUNS = (
           length_s=60, rate=steps(1, 3, 2)),
     Truth(name="run-list", mix={"GET.OBJECT": 0.5, "HEAD.OBJECT": 0.2, "PUT.OBJECT": 0.3}, exponent=1.1, objects=5000,
           sizes=listed({4 * KIB: 70, 64 * KIB: 30}), requests=18_000, length_s=60, rate=sine(0.6)),
+    Truth(name="run-ibm", mix={"GET.OBJECT": 0.6, "HEAD.OBJECT": 0.2, "PUT.OBJECT": 0.2}, exponent=0.8, objects=5000,
+          sizes=lognormal(8 * KIB, 1), requests=18_000, length_s=60, rate=steps(3, 1), is_ibm=True),
 )  # fmt: skip
 
 
@@ -198,6 +201,14 @@ def write_log(drawn: Drawn, path: Path, random: Generator) -> None:
                 f'{204 if kind == "DELETE.OBJECT" else 200} - {sent} {"-" if size < 0 else size} 12 11 "-" "-" - h - - '
                 "- - - -\n"
             )
+
+
+def write_ibm_trace(drawn: Drawn, path: Path) -> None:
+    """Write the same in the format of IBM's object store traces."""
+    with path.open("w", encoding="ascii") as file:
+        for at_s, kind, key, size in zip(drawn.times_s, drawn.kinds, drawn.keys, drawn.sizes, strict=True):
+            span = f" 0 {size - 1}" if kind == "GET.OBJECT" else ""
+            file.write(f"{round(at_s * 1000)} REST.{kind} {key:016x} {size}{span}\n")
 
 
 def profile_of(log: Path, directory: Path) -> Path:
@@ -289,7 +300,10 @@ def compare(truth: Truth, directory: Path) -> dict[str, float]:
     random = np.random.default_rng(sum(truth.name.encode()))
     drawn = draw(truth, random)
     log, trace = directory / "access.log", directory / f"{truth.name}.trace.csv"
-    write_log(drawn, log, random)
+    if truth.is_ibm:
+        write_ibm_trace(drawn, log)
+    else:
+        write_log(drawn, log, random)
     profile = profile_of(log, directory)
     command = (sys.executable, "-m", "s3bench", "load", profile, "--trace", trace, "--seed", "1", "-q",
                "-o", directory / f"{truth.name}.json")  # fmt: skip

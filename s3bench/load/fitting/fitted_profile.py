@@ -16,6 +16,7 @@ from s3bench.units import render_bytes, render_duration
 
 _WIDTH = 120
 _DAY_S = 86_400.0
+_HOUR_S = 3600.0
 _DIGITS = 3
 _EXPONENT_MIN = 0.001
 _ALWAYS = frozenset({"name", "mix", "sizes", "threads", "rate", "rates"})
@@ -53,7 +54,7 @@ def summary(workload: FittedWorkload) -> Iterator[tuple[str, str]]:
     """Yield names and texts of what was fitted."""
     arrivals, popularity, after_write = workload.arrivals, workload.popularity, workload.read_after_write
     of_days = f", a mean day of {arrivals.days:.1f}" if arrivals.days > 1 else ""
-    yield "requests", f"{workload.requests:,} in {render_duration(arrivals.length_s)}{of_days}"
+    yield "requests", f"{workload.requests:,} in {_length_text(arrivals.length_s)}{of_days}"
     counts = workload.counts
     shares = sorted(counts.items(), key=lambda each: -each[1])
     yield "mix", ", ".join(f"{kind} {100 * count / sum(counts.values()):.2f} %" for kind, count in shares)
@@ -74,10 +75,10 @@ def summary(workload: FittedWorkload) -> Iterator[tuple[str, str]]:
         once = f"{popularity.once_share_low:.1%} to {popularity.once_share_high:.1%}"
         read = f"{popularity.keys:,} were read in {popularity.reads:,} reads"
         yield "keys", f"{read}, {popularity.once_share:.1%} of them once (95 % interval {once})"
-    for job in fitted_profile(workload).phases[0].jobs:
-        if job.objects is not None:
-            size = render_bytes(job.objects * job.sizes.mean_bytes)
-            yield f"objects of {job.name}", f"{job.objects:,} with {size}, which are written before"
+    for planned in fitted_profile(workload).phases[0].jobs:
+        if planned.objects is not None:
+            size = render_bytes(planned.objects * planned.sizes.mean_bytes)
+            yield f"objects of {planned.name}", f"{planned.objects:,} with {size}, which are written before"
     yield "rate", _rate_text(workload)
     if after_write is not None:
         text = f"{after_write.read / after_write.written:.1%} of the keys that were written were read later"
@@ -88,6 +89,10 @@ def summary(workload: FittedWorkload) -> Iterator[tuple[str, str]]:
                 f"{render_duration(after_write.p90_s)} ({after_write.p90_operations:,.0f})"
             )
         yield "read after write", text
+
+
+def _length_text(length_s: float) -> str:
+    return f"{length_s / _HOUR_S:.1f} h" if length_s >= 2 * _HOUR_S else render_duration(length_s)
 
 
 def _sizes_text(sizes: FittedSizes) -> str:

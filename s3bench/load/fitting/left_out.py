@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.load.fitting.fitted_workload import FittedJob, JobName, ReadAfterWrite
 from s3bench.load.fitting.log_observer import LogObserver
-from s3bench.load.fitting.popularity import OBJECTS_FACTOR_MAX, Popularity
+from s3bench.load.fitting.popularity import OBJECTS_FACTOR_MAX, Popularity, expected_top_share
 from s3bench.load.fitting.rate_curve import RateCurve
 from s3bench.load.operation import OperationKind
 from s3bench.units import render_bytes, render_duration
@@ -14,6 +14,7 @@ _BURSTY = 1.5
 _OTHERS_SHOWN = 5
 _SHARE_MIN = 0.01
 _MEAN_OFF = 0.05
+_FAR = 2.0
 
 
 def what_is_left_out(
@@ -37,12 +38,23 @@ def what_is_left_out(
             f"reads of what the log wrote ({share:.1%} of the written keys were read later): the profile reads "
             "objects that are there from the start"
         )
+    if any(job.name is JobName.READS for job in jobs):
+        yield from _popularity(popularity)
+
+
+def _popularity(popularity: Popularity | None) -> Iterator[str]:
     if popularity is None:
         yield "the popularity of keys: too few keys or reads show it, and the profile reads all objects alike"
-    elif popularity.objects >= OBJECTS_FACTOR_MAX * popularity.keys * (1 - 1e-6):
-        yield (f"objects that are read seldom: more than {popularity.objects:,} objects would explain the log as well")
-    if popularity is not None:
-        yield "the sizes of the most popular keys, how popularity changes with time, and which keys are read together"
+        return
+    expected = expected_top_share(popularity)
+    if popularity.top_share > _FAR * expected:
+        yield (
+            f"the most popular key, which has {popularity.top_share:.1%} of the reads: the most popular object of the "
+            f"profile has {expected:.1%}"
+        )
+    if popularity.objects >= OBJECTS_FACTOR_MAX * popularity.keys * (1 - 1e-6):
+        yield f"objects that are read seldom: more than {popularity.objects:,} objects would explain the log as well"
+    yield "the sizes of the most popular keys, how popularity changes with time, and which keys are read together"
 
 
 def _requests(seen: LogObserver) -> Iterator[str]:

@@ -27,7 +27,8 @@ JOBS = {
 
 JOB_NAMES = tuple(JobName)
 
-_OF_KEYS = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.COPY})
+READS_OF_KEYS = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD})
+"""What shows the popularity of a key; the key of a COPY is the one that it writes."""
 _KEYLESS = frozenset({OperationKind.LIST, OperationKind.DELETE})
 _WHOLE_BODY = frozenset({0, 200})  # statuses of a GET that returned the whole object
 _NAMES_MAX = 100
@@ -91,7 +92,7 @@ class LogObserver:
             return
         if size_bytes is not None:
             key.size_bytes = size_bytes
-        if kind in _OF_KEYS:
+        if kind in READS_OF_KEYS:
             key.read(request.at_s)
             return
         if kind is OperationKind.PUT:

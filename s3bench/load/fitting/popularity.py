@@ -47,7 +47,7 @@ class Popularity(msgspec.Struct, frozen=True, kw_only=True):
 
     `exponent` is that of Zipf's law, with its 95 % interval; `objects` is how many objects there are to read, of which
     `keys` were. `once_share` of the keys were read once, with its 95 % interval. Both come from a sample of
-    `sampled_share` of the keys.
+    `sampled_share` of the keys. `top_share` of the reads were of the key of the sample that was read most.
     """
 
     reads: int
@@ -59,6 +59,7 @@ class Popularity(msgspec.Struct, frozen=True, kw_only=True):
     once_share: float
     once_share_low: float
     once_share_high: float
+    top_share: float
     sampled_share: float
 
     @property
@@ -123,6 +124,12 @@ def fit_popularity(spectrum: Spectrum) -> Popularity | None:
     return _fitted(spectrum, at, bounds)
 
 
+def expected_top_share(popularity: Popularity) -> float:
+    """The share of the reads that the most popular object has by the fitted law."""
+    ranks, weights = _ranks(popularity.objects)
+    return float(1 / (weights * ranks**-popularity.exponent).sum())
+
+
 def expected_counts(popularity: Popularity, counts: Sequence[int]) -> tuple[float, ...]:
     """How many of all keys are expected to be read at least as often as each of `counts`, by the fitted law."""
     ranks, weights = _ranks(popularity.objects)
@@ -153,6 +160,7 @@ def _fitted(spectrum: Spectrum, at: Floats, bounds: tuple[float, float]) -> Popu
         once_share=once / len(spectrum.counts),
         once_share_low=once_low,
         once_share_high=once_high,
+        top_share=float(spectrum.counts[0]) / spectrum.reads,
         sampled_share=spectrum.share,
     )
 

@@ -18,7 +18,7 @@ from s3bench.load.fitting.fitted_workload import (
 )
 from s3bench.load.fitting.left_out import what_is_left_out
 from s3bench.load.fitting.log_histogram import LogHistogram, ks_distance, sizes_of
-from s3bench.load.fitting.log_observer import JOB_NAMES, JOBS, LogObserver
+from s3bench.load.fitting.log_observer import JOB_NAMES, JOBS, READS_OF_KEYS, LogObserver
 from s3bench.load.fitting.popularity import Popularity, Spectrum, expected_counts, fit_popularity
 from s3bench.load.fitting.rate_curve import RateCurve, fit_rates
 from s3bench.load.operation import OperationKind
@@ -178,8 +178,8 @@ def _popularity(seen: LogObserver) -> Popularity | None:
     counts = [key.reads for key in seen.keys if key.reads]
     if not counts:
         return None
-    reads = sum(count for kind, count in seen.counts.items() if JOBS[kind] is JobName.READS)
-    return fit_popularity(Spectrum(counts, reads=reads - seen.counts[OperationKind.LIST], share=seen.keys.share))
+    reads = sum(count for kind, count in seen.counts.items() if kind in READS_OF_KEYS)
+    return fit_popularity(Spectrum(counts, reads=reads, share=seen.keys.share))
 
 
 def _frequencies(seen: LogObserver, popularity: Popularity | None) -> tuple[tuple[int, float, float], ...]:

@@ -139,6 +139,25 @@ def test_a_log_of_reads_of_a_few_keys_reads_all_objects_alike() -> None:
     assert "too few keys or reads" in left_out(workload)
 
 
+def test_a_key_that_is_far_too_popular_for_the_law_is_named() -> None:
+    usual = [request(GET, n, key=f"k{rank}") for rank in range(1, 300) for n in range(3000 // rank)]
+    hot = [request(GET, n, key="hot") for n in range(9000)]
+    assert "the most popular key, " not in left_out(fitted(usual))
+    assert "the most popular key, which has 3" in left_out(fitted(usual + hot))
+
+
+def test_the_key_of_a_copy_is_written_and_not_read() -> None:
+    workload = fitted([*many(GET, 300), *(request(OperationKind.COPY, n, key=f"new-{n}") for n in range(50))])
+    assert workload.popularity is not None
+    assert (workload.popularity.reads, workload.popularity.keys) == (300, 100)
+    assert workload.read_after_write is not None
+    assert (workload.read_after_write.written, workload.read_after_write.read) == (50, 0)
+
+
+def test_a_log_of_writes_says_nothing_of_popularity() -> None:
+    assert "popular" not in left_out(fitted(many(PUT, 100, keys=100)))
+
+
 def test_a_log_without_what_a_profile_has_is_refused() -> None:
     with pytest.raises(BadInput, match="no request of the log can be fitted") as caught:
         fitted([request(None, operation="REST.GET.ACL"), request(GET, status=403)])
