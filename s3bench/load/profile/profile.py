@@ -80,6 +80,19 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return next(level.per_s for level, end_s in zip(levels, ends_s, strict=True) if since_s < end_s)
 
 
+class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Operations of an access log instead of a mix: the `part` of a plan that is in `directory`, a file for each share.
+
+    Each of `shares` workers has the operations on its keys. They are started as planned if it `is_paced`, else one
+    after the other.
+    """
+
+    directory: str
+    part: str
+    shares: int
+    is_paced: bool = True
+
+
 class Share(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One operation of a mix, and its weight among the others."""
 
@@ -96,7 +109,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     phases, or else 1,000. `operations` ends the job after that many, over all virtual users. A range starts at a random
     multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`. With
     `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies` the
-    connection is closed after the head of a response (s4's `read_sparse`).
+    connection is closed after the head of a response (s4's `read_sparse`). With `replay` the mix only says of which
+    kinds the operations are, and how often.
     """
 
     name: str = ""
@@ -113,6 +127,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     list_keys: int = 1000
     overwrite: bool = False
     reads_bodies: bool = True
+    replay: Replay | None = None
 
     @property
     def kinds(self) -> tuple[OperationKind, ...]:
@@ -121,7 +136,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def needs_objects(self) -> bool:
-        """Whether the data set must exist before."""
+        """Whether the data set must exist before; a replay has objects of its own."""
+        if self.replay is not None:
+            return False
         deletes_only = self.kinds == (OperationKind.DELETE,)
         return deletes_only or self.overwrite or OperationKind.LIST in self.kinds or bool(READING & set(self.kinds))
 
