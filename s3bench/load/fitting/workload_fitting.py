@@ -36,7 +36,7 @@ _KOLMOGOROV = 1.63
 """The 99th percentile of Kolmogorov's distribution."""
 
 _THREADS_MIN, _THREADS_MAX = 16, 4096
-_ELAPSED_S = 0.1
+ELAPSED_S = 0.1
 """How long a request takes where the log does not say it: a small object of S3's, p90 (docs/network.md)."""
 
 _MARGIN = 2
@@ -239,7 +239,7 @@ def _over_time(series: ArrivalSeries, curve: RateCurve) -> ArrivalsOverTime:
 
 def _threads(seen: LogObserver, curve: RateCurve) -> int:
     """Twice as many as are in flight by Little's law when the rate is highest and requests take as long as most."""
-    elapsed_s = seen.elapsed_us.quantiles((0.9,))[0] / 1e6 if seen.elapsed_us.count else _ELAPSED_S
+    elapsed_s = seen.elapsed_us.quantiles((0.9,))[0] / 1e6 if seen.elapsed_us.count else ELAPSED_S
     highest_per_s = max(sum(row) for row in curve.per_s)
     return min(max(_THREADS_MIN, math.ceil(_MARGIN * highest_per_s * elapsed_s)), _THREADS_MAX)
 
