@@ -150,6 +150,7 @@ def _job(job: FittedJob, workload: FittedWorkload) -> Job:
         zipf_exponent=max(_EXPONENT_MIN, round(popularity.exponent, _DIGITS))
         if popularity is not None and is_zipf
         else 1.0,
+        popular_sizes=job.popular_sizes if is_zipf else (),
         range_bytes=job.range_bytes,
         part_bytes=DEFAULT_JOB.part_bytes if job.part_bytes is None else job.part_bytes,
         overwrite=job.overwrites,

@@ -39,7 +39,10 @@ class FittedSizes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FittedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The operations of one job: how often each kind occurred, its sizes, and its rates from time to time."""
+    """The operations of one job: how often each kind occurred, its sizes, and its rates from time to time.
+
+    `popular_sizes` are those of the keys that were read most, the first of all first; none of a sample of keys.
+    """
 
     name: JobName
     counts: dict[str, int]
@@ -48,6 +51,7 @@ class FittedJob(msgspec.Struct, frozen=True, kw_only=True):
     range_bytes: int | None = None
     part_bytes: int | None = None
     overwrites: bool = False
+    popular_sizes: tuple[int, ...] = ()
 
 
 class ArrivalsOverTime(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,7 +54,9 @@ def _popularity(popularity: Popularity | None) -> Iterator[str]:
         )
     if popularity.objects >= OBJECTS_FACTOR_MAX * popularity.keys * (1 - 1e-6):
         yield f"objects that are read seldom: more than {popularity.objects:,} objects would explain the log as well"
-    yield "the sizes of the most popular keys, how popularity changes with time, and which keys are read together"
+    if popularity.sampled_share < 1 and not popularity.is_even:
+        yield "the sizes of the most popular keys, which a sample of the keys does not show"
+    yield "how popularity changes with time, and which keys are read together"
 
 
 def _requests(seen: LogObserver) -> Iterator[str]:

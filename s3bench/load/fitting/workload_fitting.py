@@ -31,6 +31,10 @@ from s3bench.visible import visible
 EVEN_DISPERSION = 0.3
 """Counts that vary less than this belong to arrivals that are evenly spaced."""
 
+POPULAR_MAX = 64
+"""So many of the most popular keys have sizes of their own in a profile."""
+
+_POPULAR_READS_MIN = 10
 _POINTS_MAX = 300  # of a curve on the page
 _KOLMOGOROV = 1.63
 """The 99th percentile of Kolmogorov's distribution."""
@@ -89,6 +93,7 @@ def _jobs(seen: LogObserver, curve: RateCurve) -> Iterator[FittedJob]:
             range_bytes=_range_bytes(seen, largest) if OperationKind.RANGE in counts else None,
             part_bytes=_part_bytes(seen, largest) if name is JobName.UPLOADS else None,
             overwrites=name is JobName.WRITES and _overwrites(seen),
+            popular_sizes=_popular_sizes(seen, largest) if name is JobName.READS else (),
         )
 
 
@@ -148,6 +153,15 @@ def _is_independent(by_request: LogHistogram, by_key: LogHistogram, reads: Seque
         effective = min(effective, _EFFECTIVE_MAX)
     keys = effective * by_key.count / (effective + by_key.count)
     return ks_distance(by_request, by_key) * math.sqrt(keys) < _KOLMOGOROV
+
+
+def _popular_sizes(seen: LogObserver, largest: int) -> tuple[int, ...]:
+    """The sizes of the most popular keys; none of a sample, in which some of them may be missing."""
+    if seen.keys.share < 1:
+        return ()
+    known = [(key.reads, key.size_bytes) for key in seen.keys if key.size_bytes and key.reads >= _POPULAR_READS_MIN]
+    most = sorted(known, key=lambda key: -key[0])[:POPULAR_MAX]
+    return tuple(min(size_bytes, largest) for _, size_bytes in most)
 
 
 def _overwrites(seen: LogObserver) -> bool:

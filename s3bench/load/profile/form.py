@@ -137,6 +137,8 @@ def _job(keys: Values, at: Steps, report: Report, *, name: str) -> Job:
         report.add((*at, "zipf_exponent"), Complaint("needs `keys: zipf`", "add it, or take `zipf_exponent` out"))
     if keys.get("rates"):
         _file(check_rates(keys["rates"]), at, report, of=("rates",))
+    if keys.get("popular_sizes") and keys.get("keys") != KeyDistribution.ZIPF:
+        report.add((*at, "popular_sizes"), Complaint("needs `keys: zipf`", "add it, or take `popular_sizes` out"))
     job = job_of(keys, changed(DEFAULT_JOB, {"name": name}))
     _file(check_job(job), at, report, of=(option.key for option in JOB_OPTIONS))
     return job

@@ -107,9 +107,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     planned while all are busy waits as long as a request may take (`Manner.patience_s`), and its response time counts
     from its planned start. `objects` is how many objects of the data set are read, by default those written by earlier
     phases, or else 1,000. `operations` ends the job after that many, over all virtual users. A range starts at a random
-    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`. With
-    `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies` the
-    connection is closed after the head of a response (s4's `read_sparse`). With `replay` the mix only says of which
+    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`.
+    `popular_sizes` are those of the most popular objects of Zipf's distribution, as nearly as the data set has them.
+    With `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies`
+    the connection is closed after the head of a response (s4's `read_sparse`). With `replay` the mix only says of which
     kinds the operations are, and how often.
     """
 
@@ -122,6 +123,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     objects: int | None = None
     keys: KeyDistribution = KeyDistribution.UNIFORM
     zipf_exponent: float = 1.0
+    popular_sizes: tuple[int, ...] = ()
     range_bytes: int | None = None
     part_bytes: int = 8 * 1024**2
     list_keys: int = 1000

@@ -6,7 +6,7 @@ from s3bench.load.fitting.arrival_counts import BINS_MAX
 from s3bench.load.fitting.key_sample import KEYS_MAX
 from s3bench.load.fitting.popularity import OBJECTS_FACTOR_MAX
 from s3bench.load.fitting.rate_curve import STRETCHES_MAX
-from s3bench.load.fitting.workload_fitting import ELAPSED_S, EVEN_DISPERSION
+from s3bench.load.fitting.workload_fitting import ELAPSED_S, EVEN_DISPERSION, POPULAR_MAX
 from s3bench.load.profile.sizes import SLOTS
 from tests.documented import ROOT
 
@@ -16,12 +16,13 @@ PAGE = " ".join((ROOT / "docs" / "real-workloads.md").read_text(encoding="utf-8"
 @pytest.mark.parametrize(
     "told",
     [
-        f"of more than {KEYS_MAX:,} keys",
+        f"more than {KEYS_MAX:,} keys",
         f"at most {STRETCHES_MAX} stretches",
         f"{SLOTS} empirical quantiles",
         f"Below {EVEN_DISPERSION:g} the profile",
         f"or {ELAPSED_S * 1000:g} ms",
         f"at most {OBJECTS_FACTOR_MAX:g} times the keys",
+        f"Those of the {POPULAR_MAX} that were read most",
         f"{BINS_MAX // 3600} hours",
     ],
 )

@@ -73,6 +73,16 @@ def test_popular_keys_become_the_exponent_and_the_number_of_objects_of_the_reads
     assert 1000 <= job.objects < 1200
 
 
+def test_popular_keys_keep_their_sizes() -> None:
+    sizes = {rank: 500 if rank == 1 else 70_000 if rank == 2 else 4000 + rank for rank in range(1, 1001)}
+    requests = [
+        request(GET, n / 10, key=f"k{rank}", size=size) for rank, size in sizes.items() for n in range(2000 // rank)
+    ]
+    [job] = fitted_profile(fitted(requests)).phases[0].jobs
+    assert job.popular_sizes[:3] == (500, 70_000, 4003)
+    assert len(job.popular_sizes) == 64
+
+
 def test_the_summary_names_what_was_fitted() -> None:
     found = dict(summary(fitted([*many(GET, 3000), *many(PUT, 1000)])))
     assert found["requests"] == "4,000 in 50.0 min"
