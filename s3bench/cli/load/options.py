@@ -16,6 +16,8 @@ from click.shell_completion import CompletionItem
 from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.load.access_log.log_format import LogFormat
+from s3bench.load.access_log.timestamps import parse_log_time
 from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
@@ -31,7 +33,7 @@ from s3bench.load.profile.table import (
     word_of,
 )
 from s3bench.spec.shape import WholeNumber, Word
-from s3bench.units import BadQuantity
+from s3bench.units import BadQuantity, parse_number, parse_seconds
 
 NODES_MAX = 1000
 _SEED_MAX = 2**63 - 1
@@ -84,6 +86,13 @@ class LoadOptions:
     form: Form | None = None
     csv: Path | None = None
     trace: Path | None = None
+    replay: Path | None = None
+    log_format: LogFormat | None = None
+    nginx_format: str | None = None
+    speed: float | None = None
+    from_s: float | None = None
+    to_s: float | None = None
+    span_s: float | None = None
     object_log: Path | None = None
     show_profile: bool = False
     quiet: bool = False
@@ -112,7 +121,29 @@ _NOT_IN_A_MATRIX = Conflict(
     "a matrix sets it itself",
 )
 _EXIST_ALREADY = "these objects exist already"
+_NEEDS_REPLAY = Need(("replay",), "it applies to a log", "pass --replay LOG")
+_NOT_IN_A_REPLAY = (
+    Conflict(
+        ("file", *(name for name in _JOB if name not in {"sizes", "threads"}), *_MATRIX, *_EXISTING, "slo", "loops",
+         "stable", "ramp_s", "layout"),
+        "the log sets what is done, and when",
+    ),
+    Conflict(("reuse", "keep"), "the objects of a replay serve no other run"),
+    Conflict(("cluster",), "the plan of a replay is on this machine"),
+    Conflict(("calibrate", "object_log", "show_profile"), "a replay is no profile, and its objects have no list"),
+)  # fmt: skip
 _NEEDS_CLUSTER = Need(("cluster",), "it applies to the machines of a cluster", "pass --cluster auto")
+
+
+def _log_path(text: str) -> Path:
+    return Path(text)
+
+
+def _speed(text: str) -> float:
+    speed = parse_number(text.strip().removesuffix("x"))
+    if not speed:
+        raise BadQuantity.of(text, "which is not above 0", "write 1, 4 or 0.5")
+    return speed
 
 
 def _cluster(text: str) -> str:
@@ -158,6 +189,19 @@ _OWN_OPTIONS = (
          needs_endpoint=True),
     _row("--list-existing PREFIX", "Read the objects that exist under this prefix.",
          conflicts=(Conflict(("reuse", "overwrite", "objects"), _EXIST_ALREADY),), needs_endpoint=True),
+    _row("--replay LOG",
+         "Replay an access log, or a folder of logs: operations, sizes and times as recorded, in open loop.",
+         parse=_log_path, conflicts=_NOT_IN_A_REPLAY),
+    _row(f"--log-format {'|'.join(LogFormat)}", "The format of the log.", shape=Word(words=LogFormat, noun="a format"),
+         usual="found by its first lines", need=_NEEDS_REPLAY),
+    _row("--nginx-format FORMAT", "The log_format of nginx that the log has.", parse=str, usual="combined",
+         need=_NEEDS_REPLAY),
+    _row("--speed FACTOR", "Replay so many times as fast.", parse=_speed, usual="1", need=_NEEDS_REPLAY),
+    _row("--from TIME", "Replay from this time of the log on: 2026-11-25T10:00:00Z, or seconds in logs without dates.",
+         field="from_s", parse=parse_log_time, need=_NEEDS_REPLAY),
+    _row("--to TIME", "Replay up to this time of the log.", field="to_s", parse=parse_log_time, need=_NEEDS_REPLAY),
+    _row("--for TIME", "Replay so much of the log, such as 10m, whatever the speed.", field="span_s",
+         parse=lambda text: parse_seconds(text, above_zero=True), need=_NEEDS_REPLAY),
     _row("--cluster auto|ray://HOST:PORT",
          "Make the load on the machines of this Ray cluster; auto is the one that this machine belongs to.",
          parse=_cluster, usual="none",
@@ -209,6 +253,7 @@ _GROUPS = {
     "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing tls_no_verify ca_bundle network",
     "Workload": "operation mix sizes objects keys key_file list_existing range_bytes part_bytes overwrite layout kind "
     "compressible signs_payload checksum verify",
+    "Replay": "replay log_format nginx_format speed from_s to_s span_s",
     "Load": "threads workers cluster nodes workers_per_node rate arrivals keep_alive retries timeout_s idle_timeout_s "
     "connect_timeout_s",
     "Duration": "duration_s operations loops warmup_s ramp_s stable matrix matrix_threads matrix_sizes matrix_samples "

@@ -45,6 +45,9 @@ EMULATED_OBJECTS_MAX = 10_000
 """How much data the emulator holds to be read: written quickly, and more than a processor's cache has."""
 
 BOUNDED = "the memory of the emulator is limited, so put overwrites existing objects"
+REPLAY_THREADS = 256
+"""The most operations of a replay in flight, unless --threads says so: enough that planned starts seldom wait."""
+
 VISIBLE = (
     "-a and -s are on the command line, where other users of this machine can read them; "
     f"set {SECRET_VARIABLE}, or use the AWS CLI's credentials"
@@ -115,7 +118,7 @@ def plan_load(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPl
 
 _WORKLOAD = (
     *("file", "operation", "mix", "range_bytes", "part_bytes", "overwrite", "key_file", "list_existing", "reuse"),
-    *("matrix", "matrix_threads", "matrix_sizes", "matrix_samples", "slo"),
+    *("matrix", "matrix_threads", "matrix_sizes", "matrix_samples", "slo", "replay"),
 )
 
 
@@ -129,6 +132,9 @@ def _is_emulated(options: LoadOptions) -> bool:
 
 
 def _phases(options: LoadOptions) -> tuple[Phase, ...]:
+    if options.replay is not None:  # what it does is known when the log has been read
+        job = changed(job_of(options.given, DEFAULT_JOB), {"threads": options.given.get("threads", REPLAY_THREADS)})
+        return (Phase(name="replay", jobs=(job,)),)
     if any(options.has(name) for name in ("matrix", "matrix_threads", "matrix_sizes", "matrix_samples")):
         return _matrix(options)
     if follows_reference(options):
