@@ -56,6 +56,10 @@ def _load(plan: LoadPlan) -> None:
             "run it on Linux, without S3BENCH_PORTABLE=1",
         )
     with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
+        if plan.options.cluster is None:
+            check_capacity(
+                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.placement.endpoint_urls
+            )
         view = stack.enter_context(load_view(quiet=plan.options.quiet))
         for line in output.document.warnings:
             view.say(f"warning: {line}")
@@ -64,10 +68,6 @@ def _load(plan: LoadPlan) -> None:
         if replay is not None:
             plan = replayed(plan, replay)
             output.replay(plan, replay.summary)
-        if plan.options.cluster is None:
-            check_capacity(
-                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.placement.endpoint_urls
-            )
         site = _site(plan, root, stack)
         if plan.options.cluster is None:
             check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))

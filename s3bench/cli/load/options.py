@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
-from s3bench.load.access_log.log_format import LogFormat
+from s3bench.load.access_log.log_format import AccessLogFormat
 from s3bench.load.access_log.timestamps import parse_log_time
 from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
@@ -87,7 +87,7 @@ class LoadOptions:
     csv: Path | None = None
     trace: Path | None = None
     replay: Path | None = None
-    log_format: LogFormat | None = None
+    log_format: AccessLogFormat | None = None
     nginx_format: str | None = None
     speed: float | None = None
     from_s: float | None = None
@@ -192,8 +192,8 @@ _OWN_OPTIONS = (
     _row("--replay LOG",
          "Replay an access log, or a folder of logs: operations, sizes and times as recorded, in open loop.",
          parse=_log_path, conflicts=_NOT_IN_A_REPLAY),
-    _row(f"--log-format {'|'.join(LogFormat)}", "The format of the log.", shape=Word(words=LogFormat, noun="a format"),
-         usual="found by its first lines", need=_NEEDS_REPLAY),
+    _row(f"--log-format {'|'.join(AccessLogFormat)}", "The format of the log.",
+         shape=Word(words=AccessLogFormat, noun="a format"), usual="found by its first lines", need=_NEEDS_REPLAY),
     _row("--nginx-format FORMAT", "The log_format of nginx that the log has.", parse=str, usual="combined",
          need=_NEEDS_REPLAY),
     _row("--speed FACTOR", "Replay so many times as fast.", parse=_speed, usual="1", need=_NEEDS_REPLAY),

@@ -14,7 +14,7 @@ from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import Slo, parse_slo
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
+from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S, REPLAY_THREADS
 from s3bench.load.profile.file import read_profile
 from s3bench.load.profile.form import changed, form_of, job_of, with_phase_options, with_run_options
 from s3bench.load.profile.matrix import FULL, QUICK, Matrix, matrix_phases
@@ -45,9 +45,6 @@ EMULATED_OBJECTS_MAX = 10_000
 """How much data the emulator holds to be read: written quickly, and more than a processor's cache has."""
 
 BOUNDED = "the memory of the emulator is limited, so put overwrites existing objects"
-REPLAY_THREADS = 256
-"""The most operations of a replay in flight, unless --threads says so: enough that planned starts seldom wait."""
-
 VISIBLE = (
     "-a and -s are on the command line, where other users of this machine can read them; "
     f"set {SECRET_VARIABLE}, or use the AWS CLI's credentials"
