@@ -15,7 +15,10 @@ _WITH_CLEAN_UP = {row.field for row in GROUPS["Endpoint"] if row.field != "netwo
     *("clean_up", "file", "quiet", "retries", "timeout_s", "idle_timeout_s", "connect_timeout_s")
 }
 _CLEAN_UP = Conflict(tuple(name for name in OPTIONS if name not in _WITH_CLEAN_UP), "it does nothing else")
-_WITH_FIT = {"fit", "log_format", "since", "until", "length_s", "html", "output", "force", "as_json", "quiet"}
+_WITH_FIT = {
+    *("fit", "log_format", "nginx_format", "from_s", "to_s", "span_s"),
+    *("html", "output", "force", "as_json", "quiet"),
+}
 _FIT = Conflict(tuple(name for name in OPTIONS if name not in _WITH_FIT), "it runs nothing")
 _ALONE = {"clean_up": (_CLEAN_UP,), "fit": (_FIT,)}
 _ADD_ENDPOINT = "pass --endpoint-url URL (for AWS https://s3.REGION.amazonaws.com)"

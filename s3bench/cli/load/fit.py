@@ -10,6 +10,7 @@ from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.progress import ticker_for
 from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
+from s3bench.load.access_log.nginx import COMBINED
 from s3bench.load.access_log.reading import read_log
 from s3bench.load.access_log.time_selection import TimeSelection
 from s3bench.load.fitting.fitted_profile import fitted_profile, render_fitted, summary
@@ -53,8 +54,8 @@ def _print(options: LoadOptions, workload: FittedWorkload, profile: bytes) -> No
 
 
 def _fitted(options: LoadOptions, log: Path) -> FittedWorkload:
-    reading = read_log(log, options.log_format)
-    selection = TimeSelection(since=options.since, until=options.until, length_s=options.length_s)
+    reading = read_log(log, options.log_format, nginx_format=options.nginx_format or COMBINED)
+    selection = TimeSelection(from_s=options.from_s, to_s=options.to_s, span_s=options.span_s)
     observer = LogObserver()
     with ticker_for("lines", quiet=options.quiet) as progress:
         for number, request in enumerate(selection.of(reading)):

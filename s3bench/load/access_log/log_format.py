@@ -12,7 +12,7 @@ Parser = Callable[[str], LoggedRequest | None]
 """Parses one line, without its end; `None` for a header, raises `BrokenLine`. It may remember lines before."""
 
 
-class LogFormat(StrEnum):
+class AccessLogFormat(StrEnum):
     """The name of a format."""
 
     S3 = "s3"
@@ -34,25 +34,25 @@ class FormatRow:
 
 
 FORMATS = {
-    LogFormat.S3: FormatRow(title="S3 server access log", example=s3_server.EXAMPLE, parser=s3_server.parser),
-    LogFormat.CLOUDTRAIL: FormatRow(
+    AccessLogFormat.S3: FormatRow(title="S3 server access log", example=s3_server.EXAMPLE, parser=s3_server.parser),
+    AccessLogFormat.CLOUDTRAIL: FormatRow(
         title="CloudTrail data events", example=cloudtrail.EXAMPLE, parser=cloudtrail.parser
     ),
-    LogFormat.MINIO: FormatRow(title="MinIO audit log or trace", example=minio.EXAMPLE, parser=minio.parser),
-    LogFormat.NGINX: FormatRow(title="nginx access log", example=nginx.EXAMPLE, parser=nginx.parser),
-    LogFormat.WARP: FormatRow(title="warp operations", example=warp.EXAMPLE, parser=warp.parser),
-    LogFormat.TRACE: FormatRow(title="s3bench trace", example=trace.EXAMPLE, parser=trace.parser),
-    LogFormat.IBM: FormatRow(title="IBM object store trace", example=ibm.EXAMPLE, parser=ibm.parser),
+    AccessLogFormat.MINIO: FormatRow(title="MinIO audit log or trace", example=minio.EXAMPLE, parser=minio.parser),
+    AccessLogFormat.NGINX: FormatRow(title="nginx access log", example=nginx.EXAMPLE, parser=nginx.parser),
+    AccessLogFormat.WARP: FormatRow(title="warp operations", example=warp.EXAMPLE, parser=warp.parser),
+    AccessLogFormat.TRACE: FormatRow(title="s3bench trace", example=trace.EXAMPLE, parser=trace.parser),
+    AccessLogFormat.IBM: FormatRow(title="IBM object store trace", example=ibm.EXAMPLE, parser=ibm.parser),
 }
 """Every format, in the order in which one is looked for that many lines would fit."""
 
 
-def make_parser(log_format: LogFormat, *, nginx_format: str = nginx.COMBINED) -> Parser:
+def make_parser(log_format: AccessLogFormat, *, nginx_format: str = nginx.COMBINED) -> Parser:
     """A new parser. Raises `BadInput` for an `nginx_format` that does not say what is needed."""
-    return nginx.parser(nginx_format) if log_format is LogFormat.NGINX else FORMATS[log_format].parser()
+    return nginx.parser(nginx_format) if log_format is AccessLogFormat.NGINX else FORMATS[log_format].parser()
 
 
-def detect(lines: Iterable[str], *, nginx_format: str = nginx.COMBINED) -> LogFormat | None:
+def detect(lines: Iterable[str], *, nginx_format: str = nginx.COMBINED) -> AccessLogFormat | None:
     """The format that understands most of the `lines`; `None` where none understands any."""
     sample = tuple(lines)
     scores = {each: sum(map(_understands(make_parser(each, nginx_format=nginx_format)), sample)) for each in FORMATS}

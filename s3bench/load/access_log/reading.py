@@ -16,7 +16,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.log_format import FORMATS, LogFormat, detect, make_parser
+from s3bench.load.access_log.log_format import FORMATS, AccessLogFormat, detect, make_parser
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.nginx import COMBINED
 from s3bench.visible import visible
@@ -73,7 +73,7 @@ class LogReading:
     Raises `BadInput` at the end of an iteration in which too many lines were broken.
     """
 
-    def __init__(self, path: Path, log_format: LogFormat, nginx_format: str) -> None:
+    def __init__(self, path: Path, log_format: AccessLogFormat, nginx_format: str) -> None:
         self.path = path
         self.format = log_format
         self.report = ReadingReport()
@@ -118,7 +118,7 @@ class LogReading:
             )
 
 
-def read_log(path: Path, log_format: LogFormat | None = None, *, nginx_format: str = COMBINED) -> LogReading:
+def read_log(path: Path, log_format: AccessLogFormat | None = None, *, nginx_format: str = COMBINED) -> LogReading:
     """Open the log at `path`, in the format that is given, or that its first lines have.
 
     Raises `BadInput` if it cannot be read, if it is empty, or if no format fits.

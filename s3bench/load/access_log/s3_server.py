@@ -1,4 +1,4 @@
-"""S3 server access logs (https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html).
+"""S3 server access logs (https://docs.aws.amazon.com/AmazonS3/latest/userguide/AccessLogFormat.html).
 
 Times are those at which requests were received, in whole seconds; lines are in no particular order. Keys stay encoded
 as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known.

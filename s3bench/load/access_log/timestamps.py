@@ -2,8 +2,10 @@
 
 import calendar
 import functools
+from datetime import UTC, datetime
 
 from s3bench.load.access_log.broken_line import BrokenLine
+from s3bench.units import BadQuantity
 
 _SECONDS = 4096  # more than lines out of order are apart
 _MONTHS = {
@@ -13,6 +15,20 @@ _MONTHS = {
 _BROKEN = "a time that cannot be read"
 _TO_SECOND = 19  # characters of 2019-02-06T00:00:38
 _DIGITS_MAX = 9  # nanoseconds
+
+
+def parse_log_time(text: str) -> float:
+    """A time that a user writes: ISO 8601, in UTC without an offset, or seconds. Raises `BadQuantity`."""
+    try:
+        return float(text) if text.strip().replace(".", "", 1).isdecimal() else _iso_s(text)
+    except ValueError:
+        fix = "write it like 2026-11-25T10:00:00Z, or seconds in a log without dates"
+        raise BadQuantity.of(text, "which is not a time", fix) from None
+
+
+def _iso_s(text: str) -> float:
+    at = datetime.fromisoformat(text.strip())
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 @functools.lru_cache(maxsize=_SECONDS)

@@ -65,7 +65,7 @@ class Stamps:
         return (number * self._multiplier + self._increment & _STAMP_MASK).to_bytes(STAMP_BYTES, "big")
 
 
-class Window:
+class ContentWindow:
     """A range of a slot's objects, without what it has of the stamp: its checksums, calculated once.
 
     `own` is where in the stamp its last bytes are. `part` gives the window of a part of a whole object. `joined` is the
@@ -75,7 +75,13 @@ class Window:
     __slots__ = ("_crc32", "_pool", "_prefix_bytes", "_sha256", "_start", "joined", "own", "part", "size_bytes")
 
     def __init__(
-        self, pool: Pool, offset: int, size_bytes: int, start: int, end: int, part: Callable[[int, int], "Window"]
+        self,
+        pool: Pool,
+        offset: int,
+        size_bytes: int,
+        start: int,
+        end: int,
+        part: Callable[[int, int], "ContentWindow"],
     ) -> None:
         plain_bytes = max(0, size_bytes - STAMP_BYTES)
         self.size_bytes = end - start
@@ -118,7 +124,7 @@ class Window:
 class ObjectBody(msgspec.Struct, frozen=True, gc=False):
     """Contents of one object, or of a part of it: a window of the pool, and the last bytes, which no other has."""
 
-    _window: Window
+    _window: ContentWindow
     _own: bytes
 
     @property
@@ -261,10 +267,10 @@ class Objects:
         """How many objects the key file names; `None` where objects are ours."""
         return None if self._listed is None else len(self._listed)
 
-    def _window(self, slot: int, start: int, end: int) -> Window:
+    def _window(self, slot: int, start: int, end: int) -> ContentWindow:
         assert 0 <= start <= end, (start, end)
         part = functools.partial(self._part, slot)
-        return Window(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
+        return ContentWindow(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
 
     def _prepare(self, *, signs_payload: bool) -> None:
         """Calculate all that is needed of whole objects, smallest first, within bounds."""

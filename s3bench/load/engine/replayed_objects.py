@@ -1,4 +1,4 @@
-"""The objects of a replay: keys are hashes of the log's, sizes are those of the plan, contents follow from both.
+"""The objects of a replay: keys are hashes of the log's, sizes are those of the plan, contents are derived from both.
 
 The contents of an object are a window of the pool of its size, and a stamp that follows from its key and version, so
 that a read shows whether it got the version that was written last.
@@ -6,7 +6,7 @@ that a read shows whether it got the version that was written last.
 
 import functools
 
-from s3bench.load.engine.objects import ObjectBody, Stamps, Window, numbered_key
+from s3bench.load.engine.objects import ContentWindow, ObjectBody, Stamps, numbered_key
 from s3bench.load.engine.pool import POOL_BYTES_MAX, Pool
 from s3bench.load.engine.replay_file import PlannedOperation
 from s3bench.load.engine.replayed_operations import ReplayedOperations
@@ -35,9 +35,9 @@ class ReplayedContents:
         window = self._window(key % _SLOTS, size_bytes, 0, size_bytes)
         return ObjectBody(window, self._stamps.of(version << _KEY_BITS | key)[window.own])
 
-    def _make_window(self, slot: int, size_bytes: int, start: int, end: int) -> Window:
+    def _make_window(self, slot: int, size_bytes: int, start: int, end: int) -> ContentWindow:
         part = functools.partial(self._window, slot, size_bytes)
-        return Window(self._pool, self._pool.offset(slot), size_bytes, start, end, part)
+        return ContentWindow(self._pool, self._pool.offset(slot), size_bytes, start, end, part)
 
 
 class ReplayedObjects:

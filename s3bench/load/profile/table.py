@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from s3bench.load.operation import MIXABLE, OperationKind
-from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
+from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S, REPLAY_THREADS
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.profile.profile import (
     Arrivals,
@@ -267,7 +267,8 @@ JOB_OPTIONS = (
     _row("-z, --size SIZES", ProfileQuantity(parse=parse_sizes, noun="sizes", example="1MiB", blank=DEFAULT_JOB.sizes),
          "Sizes of objects: 32MiB, 1M, 4KiB:70,1MiB:30, uniform:1KiB-1MiB, or lognormal:64KiB,1.5.", key="sizes"),
     _row("-t, --threads N", WholeNumber(minimum=1, maximum=THREADS_MAX),
-         "Requests in flight at a time, over all workers.", usual=f"{DEFAULT_JOB.threads}; with -u: 1"),
+         "Requests in flight at a time, over all workers.",
+         usual=f"{DEFAULT_JOB.threads}; with -u: 1; with --replay: {REPLAY_THREADS}"),
     _row("--rate PER_S", ProfileQuantity(parse=parse_rate, noun="a rate", example="500", blank=1.0),
          "Open loop: operations planned per second, over all workers; at most as many as threads are in flight.",
          usual="closed loop"),

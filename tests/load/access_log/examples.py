@@ -35,7 +35,7 @@ S3_SERVER = (
         f"10S62Zv81kBW7BB6SX4XJ48o6kpcl6LPwEoizZQQxJd5qDSCTLX0TgS37kYUBKQW3+bPdrg1234= {TAIL}"
     ),
 )
-"""https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html."""
+"""https://docs.aws.amazon.com/AmazonS3/latest/userguide/AccessLogFormat.html."""
 
 
 def s3_line(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from s3bench.errors import BadInput
 from s3bench.load.access_log import cloudtrail, ibm, minio, nginx, s3_server, trace, warp
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.log_format import FORMATS, LogFormat, detect, make_parser
+from s3bench.load.access_log.log_format import FORMATS, AccessLogFormat, detect, make_parser
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.engine.trace import COLUMNS, Trace
 from s3bench.load.operation import OperationKind
@@ -188,46 +188,46 @@ def test_a_line_of_ibms_traces_is_a_request() -> None:
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        (examples.S3_SERVER, LogFormat.S3),
-        ((json.dumps(examples.CLOUDTRAIL_GET),), LogFormat.CLOUDTRAIL),
-        ((examples.MINIO_AUDIT, examples.MINIO_TRACE), LogFormat.MINIO),
-        (examples.NGINX, LogFormat.NGINX),
-        (examples.WARP, LogFormat.WARP),
-        ((",".join(COLUMNS), "0,get,1,2,3,4,get,0,k,3,200,1,0"), LogFormat.TRACE),
-        (examples.IBM, LogFormat.IBM),
+        (examples.S3_SERVER, AccessLogFormat.S3),
+        ((json.dumps(examples.CLOUDTRAIL_GET),), AccessLogFormat.CLOUDTRAIL),
+        ((examples.MINIO_AUDIT, examples.MINIO_TRACE), AccessLogFormat.MINIO),
+        (examples.NGINX, AccessLogFormat.NGINX),
+        (examples.WARP, AccessLogFormat.WARP),
+        ((",".join(COLUMNS), "0,get,1,2,3,4,get,0,k,3,200,1,0"), AccessLogFormat.TRACE),
+        (examples.IBM, AccessLogFormat.IBM),
         (("", "nothing", "of this"), None),
     ],
 )
-def test_the_format_is_found_by_the_first_lines(lines: tuple[str, ...], found: LogFormat | None) -> None:
+def test_the_format_is_found_by_the_first_lines(lines: tuple[str, ...], found: AccessLogFormat | None) -> None:
     assert detect(lines) is found
     assert detect(("garbage", *lines)) is found
 
 
-@given(name=st.sampled_from(LogFormat), line=st.text(alphabet=st.characters(codec=None), max_size=200))
-def test_any_line_is_a_request_or_broken(name: LogFormat, line: str) -> None:
+@given(name=st.sampled_from(AccessLogFormat), line=st.text(alphabet=st.characters(codec=None), max_size=200))
+def test_any_line_is_a_request_or_broken(name: AccessLogFormat, line: str) -> None:
     _check(name, line)
 
 
 _LINES = {
-    LogFormat.S3: examples.s3_line("REST.GET.OBJECT", "k", sent=5, size=5),
-    LogFormat.CLOUDTRAIL: json.dumps(examples.CLOUDTRAIL_GET),
-    LogFormat.MINIO: examples.MINIO_AUDIT,
-    LogFormat.NGINX: examples.NGINX[0],
-    LogFormat.WARP: examples.WARP[2],
-    LogFormat.TRACE: "0,get,1,2,3,4,get,0,k,3,200,1,0",
-    LogFormat.IBM: examples.IBM[3],
+    AccessLogFormat.S3: examples.s3_line("REST.GET.OBJECT", "k", sent=5, size=5),
+    AccessLogFormat.CLOUDTRAIL: json.dumps(examples.CLOUDTRAIL_GET),
+    AccessLogFormat.MINIO: examples.MINIO_AUDIT,
+    AccessLogFormat.NGINX: examples.NGINX[0],
+    AccessLogFormat.WARP: examples.WARP[2],
+    AccessLogFormat.TRACE: "0,get,1,2,3,4,get,0,k,3,200,1,0",
+    AccessLogFormat.IBM: examples.IBM[3],
 }
 
 
-@given(name=st.sampled_from(LogFormat), data=st.data())
-def test_a_damaged_line_is_a_request_or_broken(name: LogFormat, data: st.DataObject) -> None:
+@given(name=st.sampled_from(AccessLogFormat), data=st.data())
+def test_a_damaged_line_is_a_request_or_broken(name: AccessLogFormat, data: st.DataObject) -> None:
     line = _LINES[name]
     start = data.draw(st.integers(0, len(line)))
     end = data.draw(st.integers(start, min(len(line), start + 8)))
     _check(name, line[:start] + data.draw(st.text(max_size=4)) + line[end:])
 
 
-def _check(name: LogFormat, line: str) -> None:
+def _check(name: AccessLogFormat, line: str) -> None:
     try:
         request = make_parser(name)(line)
     except BrokenLine:
@@ -238,5 +238,5 @@ def _check(name: LogFormat, line: str) -> None:
 
 
 def test_every_format_has_an_example_that_it_is_found_by_name() -> None:
-    assert set(FORMATS) == set(LogFormat)
+    assert set(FORMATS) == set(AccessLogFormat)
     assert all(row.title and row.example for row in FORMATS.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.load.access_log.log_format import LogFormat
+from s3bench.load.access_log.log_format import AccessLogFormat
 from s3bench.load.access_log.reading import read_log
 from s3bench.load.operation import OperationKind
 from tests.load.access_log import examples
@@ -23,7 +23,7 @@ def written(path: Path, *lines: str) -> Path:
 def test_a_log_is_read_line_by_line(tmp_path: Path, name: str) -> None:
     reading = read_log(written(tmp_path / name, *examples.IBM))
     assert [request.key for request in reading] == [line.split()[2] for line in examples.IBM]
-    assert reading.format is LogFormat.IBM
+    assert reading.format is AccessLogFormat.IBM
     assert (reading.report.lines, reading.report.requests, reading.report.broken) == (9, 9, 0)
 
 
@@ -50,7 +50,7 @@ def test_a_file_of_cloudtrail_is_read_record_by_record(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(json.dumps(records, indent=2).encode()))
     reading = read_log(path)
     assert [request.kind for request in reading] == [OperationKind.GET, OperationKind.PUT]
-    assert reading.format is LogFormat.CLOUDTRAIL
+    assert reading.format is AccessLogFormat.CLOUDTRAIL
 
 
 def test_a_broken_file_of_cloudtrail_is_refused(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_one_percent_of_broken_lines_is_the_limit_of_a_long_log(tmp_path: Path) 
 def test_a_log_of_which_no_line_is_understood_names_the_formats(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="not understood") as refused:
         read_log(written(tmp_path / "log", "Dear diary,", "today nothing happened."))
-    assert all(name in refused.value.fix for name in LogFormat)
-    reading = read_log(written(tmp_path / "log", *examples.IBM), LogFormat.S3)
+    assert all(name in refused.value.fix for name in AccessLogFormat)
+    reading = read_log(written(tmp_path / "log", *examples.IBM), AccessLogFormat.S3)
     with pytest.raises(BadInput, match="no line of it has a request"):
         list(reading)
 
