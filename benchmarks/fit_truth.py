@@ -327,7 +327,7 @@ def compare(truth: Truth, directory: Path) -> dict[str, float]:
             drawn.sizes[drawn.kinds == "PUT.OBJECT"], [int(row["bytes"]) for row in rows if row["kind"] == "put"]
         ).pvalue,
         "sizes of objects read": stats.ks_2samp(drawn.sizes[is_get][firsts], list(sizes_read.values())).pvalue,
-        "bytes of all gets, largest difference of shares": float(
+        "sizes of all gets, largest difference of shares": float(
             stats.ks_2samp(drawn.sizes[is_get], [int(row["bytes"]) for row in rows if row["kind"] == "get"]).statistic
         ),
         "mean size of a get, run over log": float(
