@@ -31,7 +31,8 @@ S3_SERVER = (
     ),
     (
         f"{OWNER} amzn-s3-demo-bucket1 [06/Feb/2019:00:01:57 +0000] 192.0.2.3 {OWNER} DD6CC733AEXAMPLE "
-        'REST.PUT.OBJECT s3-dg.pdf "PUT /amzn-s3-demo-bucket1/s3-dg.pdf HTTP/1.1" 200 - - 4406583 41754 28 "-" "S3Console/0.4" - '
+        'REST.PUT.OBJECT s3-dg.pdf "PUT /amzn-s3-demo-bucket1/s3-dg.pdf HTTP/1.1" 200 - - 4406583 41754 28 "-" '
+        '"S3Console/0.4" - '
         f"10S62Zv81kBW7BB6SX4XJ48o6kpcl6LPwEoizZQQxJd5qDSCTLX0TgS37kYUBKQW3+bPdrg1234= {TAIL}"
     ),
 )
