@@ -64,6 +64,7 @@ ACTS = {
     "bisect --resume": ("cli.bisect.action", "run_bisection"),
     "tune": ("cli.tune.action", "find_or_install"),
     "load": ("cli.load.action", "StopSignal"),
+    "load --fit": ("cli.load.fit", "read_log"),
     "load merge": ("cli.load.merge", "merge_runs"),
     "load --clean-up": ("cli.load.action", "live_site"),
     "serve": ("cli.serve.action", "StopSignal"),
@@ -82,7 +83,7 @@ MADE_BY = {
     "bisect": "bisect.json",
     "tune": "tune.jsonl",
 }
-MADE_AS = {"chunksize.json": "chunk_sizes.json"}
+MADE_AS = {"chunksize.json": "chunk_sizes.json", "profile.yaml": "profile.yaml"}
 OUTPUT_OPTIONS = {"-o", "--output", "--study"}
 OTHER_INPUTS = {
     "my-benchmarks.json": "benchmarks.json",
@@ -186,6 +187,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "chunk_sizes.json").write_bytes(encode_document(document(*sizes)))
     (directory / "benchmarks.json").write_bytes((ROOT / "benchmarks.json").read_bytes())
     (directory / "run.html").touch()
+    (directory / "profile.yaml").write_text("operation: get\n")
     return directory
 
 

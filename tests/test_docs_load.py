@@ -36,7 +36,7 @@ from s3bench.load.engine.request import DATE_S
 from s3bench.load.engine.trace import COLUMNS
 from s3bench.load.engine.virtual_user import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
 from s3bench.load.operation import MIXABLE, AttemptFailure
-from s3bench.load.profile.defaults import DEFAULT_JOB
+from s3bench.load.profile.defaults import DEFAULT_JOB, REPLAY_THREADS
 from s3bench.load.profile.profile import Manner, Profile
 from s3bench.load.profile.table import LoadOption
 from s3bench.load.session import slo_search
@@ -95,7 +95,9 @@ def test_no_option_is_documented_that_does_not_exist() -> None:
 
 def test_the_defaults_that_words_describe_are_those_of_the_code() -> None:
     assert REFERENCE_BUCKET in OPTIONS["bucket"].default_text
-    assert OPTIONS["threads"].default_text == f"{DEFAULT_JOB.threads}; with -u: {REFERENCE_JOB.threads}"
+    assert OPTIONS["threads"].default_text == (
+        f"{DEFAULT_JOB.threads}; with -u: {REFERENCE_JOB.threads}; with --replay: {REPLAY_THREADS}"
+    )
     assert f" {OBJECTS};" in OPTIONS["objects"].default_text
 
 

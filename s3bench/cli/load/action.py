@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
+from s3bench.cli.load.checks import check_options
+from s3bench.cli.load.fit import fit
 from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.load.output import LoadOutput
 from s3bench.cli.load.plan import LoadPlan, plan_load
+from s3bench.cli.load.replay import plan_replayed, replayed
 from s3bench.cli.load.stress_view import StressView
 from s3bench.cli.load.view import LoadView, load_view
 from s3bench.cli.stop import StopSignal
@@ -37,7 +40,11 @@ from s3bench.system.processes import cores_allowed
 
 
 def load(options: LoadOptions) -> None:
-    """Run the load, print the profile that would run, or clean up after an earlier run."""
+    """Run the load, print the profile that would run, fit one to a log, or clean up after an earlier run."""
+    if options.fit is not None:
+        check_options(options)
+        fit(options)
+        return
     plan = plan_load(options, environment=os.environ)
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)
@@ -63,6 +70,10 @@ def _load(plan: LoadPlan) -> None:
         for line in output.document.warnings:
             view.say(f"warning: {line}")
         root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
+        replay = None if plan.options.replay is None else plan_replayed(plan, root, view, stop, shares=_workers(plan))
+        if replay is not None:
+            plan = replayed(plan, replay)
+            output.replay(plan, replay.summary)
         site = _site(plan, root, stack)
         if plan.options.cluster is None:
             check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))
@@ -70,7 +81,7 @@ def _load(plan: LoadPlan) -> None:
         session = Session(
             site,
             plan.profile,
-            _terms(plan, stop, root, pool),
+            replace(_terms(plan, stop, root, pool), preparing=None if replay is None else replay.preparing),
             directory=_new_directory(root / "session"),
             make_pool=None if pool is None else lambda *_: pool,
         )
@@ -170,7 +181,7 @@ def _workers(plan: LoadPlan) -> int:
 
 def _terms(plan: LoadPlan, stop: StopSignal, root: Path, pool: ClusterWorkerPool | None) -> Terms:
     options = plan.options
-    return Terms(
+    terms = Terms(
         workers=pool.workers if pool else _workers(plan),
         run=options.reuse or new_run(),
         reused=options.reuse is not None,
@@ -179,9 +190,9 @@ def _terms(plan: LoadPlan, stop: StopSignal, root: Path, pool: ClusterWorkerPool
         slo=plan.slo,
         calibrates=options.calibrate,
         trace=options.trace or (None if options.object_log is None else root / "trace"),
-        **({} if options.seed is None else {"seed": options.seed}),
         is_over=lambda: stop.wait(0),
     )
+    return terms if options.seed is None else replace(terms, seed=options.seed)
 
 
 def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:

@@ -15,6 +15,12 @@ _WITH_CLEAN_UP = {row.field for row in GROUPS["Endpoint"] if row.field != "netwo
     *("clean_up", "file", "quiet", "retries", "timeout_s", "idle_timeout_s", "connect_timeout_s")
 }
 _CLEAN_UP = Conflict(tuple(name for name in OPTIONS if name not in _WITH_CLEAN_UP), "it does nothing else")
+_WITH_FIT = {
+    *("fit", "log_format", "nginx_format", "from_s", "to_s", "span_s"),
+    *("html", "output", "force", "as_json", "quiet"),
+}
+_FIT = Conflict(tuple(name for name in OPTIONS if name not in _WITH_FIT), "it runs nothing")
+_ALONE = {"clean_up": (_CLEAN_UP,), "fit": (_FIT,)}
 _ADD_ENDPOINT = "pass --endpoint-url URL (for AWS https://s3.REGION.amazonaws.com)"
 
 
@@ -23,7 +29,7 @@ def check_options(options: LoadOptions) -> None:
     for name, row in OPTIONS.items():
         if not options.has(name):
             continue
-        for conflict in (*row.conflicts, *((_CLEAN_UP,) if name == "clean_up" else ())):
+        for conflict in (*row.conflicts, *_ALONE.get(name, ())):
             others = [OPTIONS[other].name for other in conflict.others if options.has(other)]
             if others:
                 raise BadInput(
@@ -32,7 +38,7 @@ def check_options(options: LoadOptions) -> None:
                     f"remove {others[0]} or {row.name}",
                 )
         if row.need and not any(options.has(other) for other in row.need.others):
-            needed = " or ".join(OPTIONS[other].name for other in row.need.others)
+            needed = " or ".join(OPTIONS[other].name for other in row.need.others if other in OPTIONS)
             raise BadInput(f"{row.name} needs {needed}", row.need.why, row.need.fix)
 
 

@@ -20,7 +20,9 @@ def load_command(**typed: Any) -> None:
     s3bench load ... --rate 500 --mix get=70,put=30                 open loop: 500 operations planned per second
     s3bench load ... --slo 'p99<50ms,errors<0.1%'                   the highest rate that keeps these limits
     s3bench load ... --matrix quick                                 sizes times threads
+    s3bench load ... --replay access.log --for 10m --speed 4        an access log, four times as fast
     s3bench load profile.yaml                                       a profile of ours or of s4
+    s3bench load --fit access.log -o profile.yaml                   a profile of the load that a log shows
     s3bench load -a KEY -s SECRET -b bucket -u URL -t 10 -d 60      as s3-benchmark: PUT, GET, DELETE
     s3bench load ... --cluster auto                                 load from all machines of a Ray cluster
     s3bench load ... --clean-up RUN                                 delete what an earlier run left

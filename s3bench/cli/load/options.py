@@ -16,6 +16,8 @@ from click.shell_completion import CompletionItem
 from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.load.access_log.log_format import AccessLogFormat
+from s3bench.load.access_log.timestamps import parse_log_time
 from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
@@ -31,7 +33,7 @@ from s3bench.load.profile.table import (
     word_of,
 )
 from s3bench.spec.shape import WholeNumber, Word
-from s3bench.units import BadQuantity
+from s3bench.units import BadQuantity, parse_number, parse_seconds
 
 NODES_MAX = 1000
 _SEED_MAX = 2**63 - 1
@@ -78,12 +80,21 @@ class LoadOptions:
     keep: bool = False
     reuse: str | None = None
     clean_up: str | None = None
+    fit: Path | None = None
+    html: Path | None = None
     output: Path | None = None
     force: bool = False
     as_json: bool = False
     form: Form | None = None
     csv: Path | None = None
     trace: Path | None = None
+    replay: Path | None = None
+    log_format: AccessLogFormat | None = None
+    nginx_format: str | None = None
+    speed: float | None = None
+    from_s: float | None = None
+    to_s: float | None = None
+    span_s: float | None = None
     object_log: Path | None = None
     show_profile: bool = False
     quiet: bool = False
@@ -112,7 +123,29 @@ _NOT_IN_A_MATRIX = Conflict(
     "a matrix sets it itself",
 )
 _EXIST_ALREADY = "these objects exist already"
+_NEEDS_LOG = Need(("replay", "fit"), "it applies to a log", "pass --replay LOG or --fit LOG")
+_NOT_IN_A_REPLAY = (
+    Conflict(
+        ("file", *(name for name in _JOB if name not in {"sizes", "threads"}), *_MATRIX, *_EXISTING, "slo", "loops",
+         "stable", "ramp_s", "layout"),
+        "the log sets what is done, and when",
+    ),
+    Conflict(("reuse", "keep"), "the objects of a replay serve no other run"),
+    Conflict(("cluster",), "the plan of a replay is on this machine"),
+    Conflict(("calibrate", "object_log", "show_profile"), "a replay is no profile, and its objects have no list"),
+)  # fmt: skip
 _NEEDS_CLUSTER = Need(("cluster",), "it applies to the machines of a cluster", "pass --cluster auto")
+
+
+def _log_path(text: str) -> Path:
+    return Path(text)
+
+
+def _speed(text: str) -> float:
+    speed = parse_number(text.strip().removesuffix("x"))
+    if not speed:
+        raise BadQuantity.of(text, "which is not above 0", "write 1, 4 or 0.5")
+    return speed
 
 
 def _cluster(text: str) -> str:
@@ -158,6 +191,24 @@ _OWN_OPTIONS = (
          needs_endpoint=True),
     _row("--list-existing PREFIX", "Read the objects that exist under this prefix.",
          conflicts=(Conflict(("reuse", "overwrite", "objects"), _EXIST_ALREADY),), needs_endpoint=True),
+    _row("--replay LOG",
+         "Replay an access log, or a folder of logs: operations, sizes and times as recorded, in open loop.",
+         parse=_log_path, conflicts=_NOT_IN_A_REPLAY),
+    _row("--fit LOG", "Fit a profile to an access log, write it to -o FILE or stdout, and run nothing.",
+         parse=_log_path),
+    _row(f"--log-format {'|'.join(AccessLogFormat)}", "The format of the log.",
+         shape=Word(words=AccessLogFormat, noun="a format"), usual="found by its first lines", need=_NEEDS_LOG),
+    _row("--nginx-format FORMAT", "The log_format of nginx that the log has.", parse=str, usual="combined",
+         need=_NEEDS_LOG),
+    _row("--from TIME", "Use the log from this time on: 2026-11-25T10:00:00Z, or seconds in logs without dates.",
+         field="from_s", parse=parse_log_time, need=_NEEDS_LOG),
+    _row("--to TIME", "Use the log up to this time.", field="to_s", parse=parse_log_time, need=_NEEDS_LOG),
+    _row("--for TIME", "Use so much of the log, such as 10m, whatever the speed.", field="span_s",
+         parse=lambda text: parse_seconds(text, above_zero=True), need=_NEEDS_LOG),
+    _row("--speed FACTOR", "Replay so many times as fast.", parse=_speed, usual="1",
+         need=Need(("replay",), "it applies to a replay", "pass --replay LOG")),
+    _row("--html FILE", "With --fit, write a page with the log and the profile side by side.", parse=_PATH,
+         need=Need(("fit",), "it shows what was fitted", "pass --fit LOG; s3bench report makes pages of results")),
     _row("--cluster auto|ray://HOST:PORT",
          "Make the load on the machines of this Ray cluster; auto is the one that this machine belongs to.",
          parse=_cluster, usual="none",
@@ -188,8 +239,8 @@ _OWN_OPTIONS = (
          conflicts=(Conflict(("overwrite",), "the objects of another run are not changed"),), needs_endpoint=True),
     _row("--clean-up RUN", "Delete what a run has left, and do nothing else.", needs_endpoint=True),
     _row("-o, --output FILE", "Write the results document to this file.", parse=_PATH),
-    _row("--force", "Let -o, --csv, --trace and --object-log replace files that exist.",
-         need=Need(("output", "csv", "trace", "object_log"), "it replaces a file, and none is written",
+    _row("--force", "Let -o, --csv, --trace, --object-log and --html replace files that exist.",
+         need=Need(("output", "csv", "trace", "object_log", "html"), "it replaces a file, and none is written",
                    "pass -o FILE, or remove --force")),
     _row("--json", "Print the results document to stdout, as in a pipe without -o.", field="as_json",
          conflicts=(Conflict(("form",), "stdout has one format"),)),
@@ -209,6 +260,7 @@ _GROUPS = {
     "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing tls_no_verify ca_bundle network",
     "Workload": "operation mix sizes objects keys key_file list_existing range_bytes part_bytes overwrite layout kind "
     "compressible signs_payload checksum verify",
+    "Access logs": "replay fit log_format nginx_format from_s to_s span_s speed html",
     "Load": "threads workers cluster nodes workers_per_node rate arrivals keep_alive retries timeout_s idle_timeout_s "
     "connect_timeout_s",
     "Duration": "duration_s operations loops warmup_s ramp_s stable matrix matrix_threads matrix_sizes matrix_samples "
@@ -306,4 +358,4 @@ def _quantity_type(row: LoadOption) -> QuantityType:
     """The type of a row; the words of a metavar such as `uniform|sequential|zipf[:EXP]` are completed."""
     named = [word.partition("[")[0] for word in row.metavar.split("|") if "|" in row.metavar]
     words = MIXABLE if row.metavar == "KIND" else [word for word in named if word.islower()]
-    return QuantityType(row.parse_text, words=words, is_file=row.metavar == "FILE")
+    return QuantityType(row.parse_text, words=words, is_file=row.metavar in {"FILE", "LOG"})

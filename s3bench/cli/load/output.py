@@ -25,6 +25,7 @@ from s3bench.load.aggregation.measurements import client, recorded, results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.profile import Job
 from s3bench.load.session.capacity import capacity_of
+from s3bench.load.session.replay_plan import ReplaySummary
 from s3bench.load.session.session import Measured, Terms
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
@@ -106,6 +107,12 @@ class LoadOutput:
             self._print(header_lines(url=urls[0], bucket=bucket, **_shape(self._plan)))
         elif self._plan.form is Form.S4:
             self._print(_config(self._plan, urls[0], bucket))
+
+    def replay(self, plan: LoadPlan, summary: ReplaySummary) -> None:
+        """Record what is replayed, now that the log has been read; `plan` is the run's with the phase of the replay."""
+        self._plan = plan
+        options = {**plan.recorded, "replay": msgspec.to_builtins(summary)}
+        self.document = msgspec.structs.replace(self.document, options=options)
 
     def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete."""

@@ -14,7 +14,7 @@ from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import Slo, parse_slo
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
+from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S, REPLAY_THREADS
 from s3bench.load.profile.file import read_profile
 from s3bench.load.profile.form import changed, form_of, job_of, with_phase_options, with_run_options
 from s3bench.load.profile.matrix import FULL, QUICK, Matrix, matrix_phases
@@ -115,7 +115,7 @@ def plan_load(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPl
 
 _WORKLOAD = (
     *("file", "operation", "mix", "range_bytes", "part_bytes", "overwrite", "key_file", "list_existing", "reuse"),
-    *("matrix", "matrix_threads", "matrix_sizes", "matrix_samples", "slo"),
+    *("matrix", "matrix_threads", "matrix_sizes", "matrix_samples", "slo", "replay"),
 )
 
 
@@ -129,6 +129,9 @@ def _is_emulated(options: LoadOptions) -> bool:
 
 
 def _phases(options: LoadOptions) -> tuple[Phase, ...]:
+    if options.replay is not None:  # what it does is known when the log has been read
+        job = changed(job_of(options.given, DEFAULT_JOB), {"threads": options.given.get("threads", REPLAY_THREADS)})
+        return (Phase(name="replay", jobs=(job,)),)
     if any(options.has(name) for name in ("matrix", "matrix_threads", "matrix_sizes", "matrix_samples")):
         return _matrix(options)
     if follows_reference(options):

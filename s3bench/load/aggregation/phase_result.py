@@ -39,7 +39,7 @@ from s3bench.load.aggregation.window import (
 )
 from s3bench.load.engine.message import PhaseEnded
 from s3bench.load.operation import AttemptFailure, OperationKind
-from s3bench.load.profile.profile import Job, Phase
+from s3bench.load.profile.profile import Phase, Rate
 from s3bench.results.load import Load
 
 _NOTHING_MEASURED = "nothing was measured: the phase ended in its warm-up"
@@ -138,7 +138,7 @@ class PhaseSums:
             threads=sum(job.threads for job in self.phase.jobs),
             in_flight=flow.in_flight,
             waiting_max=self.window.waiting_max,
-            rate_planned=_rate_planned(self.phase.jobs),
+            rate_planned=self._rate_planned,
             latency_p50_s=seconds(whole.service.percentile_ns(50)),
             window_s=self.window.length_s,
             run_delay_share=self._run_delay_share(self.window.workers.keys()),
@@ -186,8 +186,19 @@ class PhaseSums:
         share = sum(each.weight for each in whole.mix if each.kind is kind) / sum(each.weight for each in whole.mix)
         return msgspec.structs.replace(
             self._load(total, signs, kind=kind, job=_job_name(self.phase, job, kind)),
-            rate_planned=whole.rate.per_s * share if whole.rate and share else None,
+            rate_planned=self._mean_rate(whole.rate) * share if whole.rate and share else None,
         )
+
+    def _mean_rate(self, rate: Rate) -> float:
+        """The mean of a planned rate in the measured window."""
+        since_s = float(self.window.first_second)
+        return rate.mean_per_s(since_s, since_s + self.window.length_s)
+
+    @property
+    def _rate_planned(self) -> float | None:
+        """The planned rate of all jobs together; `None` if one is a closed loop."""
+        rates = [self._mean_rate(job.rate) for job in self.phase.jobs if job.rate]
+        return sum(rates) if rates and len(rates) == len(self.phase.jobs) else None
 
     def _within(self, stretches: tuple[Outage, ...]) -> float:
         """The seconds of these outages that are in the measured window."""
@@ -214,7 +225,7 @@ class PhaseSums:
         )
         return msgspec.structs.replace(
             load,
-            rate_planned=_rate_planned(self.phase.jobs),
+            rate_planned=self._rate_planned,
             in_flight=flow.in_flight,
             pausing=self.window.paused_ns / NS / (self.window.length_s or math.inf),
             waiting_max=self.window.waiting_max,
@@ -303,12 +314,6 @@ def _usual_s(totals: Totals) -> float:
     requests = Total.joined(total for (_, kind), total in totals.items() if kind is not OperationKind.MULTIPART).service
     usual_ns = requests.percentile_ns(90) or requests.percentile_ns(50) or requests.max_ns
     return usual_ns / NS if requests.count else 0.0
-
-
-def _rate_planned(jobs: tuple[Job, ...]) -> float | None:
-    """The planned rate of all jobs together; `None` if one is a closed loop."""
-    rates = [job.rate.per_s for job in jobs if job.rate]
-    return sum(rates) if rates and len(rates) == len(jobs) else None
 
 
 def _job_name(phase: Phase, job: int, kind: OperationKind) -> str:

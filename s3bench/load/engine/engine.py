@@ -3,21 +3,28 @@
 Starts virtual users, ends seconds and the phase. Nothing blocks, and every wait is bounded.
 """
 
+import itertools
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.job_state import JobState, Seen
+from s3bench.load.engine.job_state import JobState, PlannedStarts, Seen
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase
 from s3bench.load.engine.objects import Objects
-from s3bench.load.engine.operation_mix import seed_of
+from s3bench.load.engine.operation_mix import OperationMix, seed_of
 from s3bench.load.engine.recorder import IntervalRecorder
-from s3bench.load.engine.schedule import share_of
+from s3bench.load.engine.replay_file import NEVER_NS, plan_path, planned_starts
+from s3bench.load.engine.replay_state import ReplayState
+from s3bench.load.engine.replay_user import ReplayUser
+from s3bench.load.engine.replayed_objects import ReplayedContents
+from s3bench.load.engine.replayed_operations import ReplayedOperations
+from s3bench.load.engine.schedule import planned_batches, share_of
 from s3bench.load.engine.trace import Trace
 from s3bench.load.engine.virtual_user import VirtualUser
 from s3bench.load.profile.profile import Job
@@ -43,10 +50,15 @@ def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
     return delay_ns if on_cpu_ns else None
 
 
+def _no_replay(job: Job) -> ReplayedContents:
+    raise AssertionError(job)
+
+
 class WorkerEngine:
     """Does one phase from `start_ns` of the monotonic clock on. `send_record` gets its interval records.
 
-    `contents` gives the objects of a job: those that are read, and those that are written.
+    `contents` gives the objects of a job: those that are read, and those that are written; `replayed_contents` those of
+    a job that is a replay.
     """
 
     def __init__(
@@ -57,6 +69,7 @@ class WorkerEngine:
         start_ns: int,
         context: ssl.SSLContext | None,
         contents: Callable[[Job], tuple[Objects, Objects]],
+        replayed_contents: Callable[[Job], ReplayedContents] = _no_replay,
         seen: Mapping[int, Seen],
         send_record: Callable[[IntervalRecord], None],
         trace: Trace | None = None,
@@ -82,7 +95,10 @@ class WorkerEngine:
         self.loop = EngineLoop(prepare.target, prepare.manner, context)
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._job_states = [
-            self._make_job_state(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)
+            self._make_job_state(index, job, contents(job), seen[index])
+            if job.replay is None
+            else self._make_replay_state(index, job, replayed_contents(job))
+            for index, job in enumerate(begin.phase.jobs)
         ]
         self._users: list[VirtualUser] = []
 
@@ -136,25 +152,81 @@ class WorkerEngine:
         operations = None if job.operations is None else share_of(job.operations, prepare.worker, workers)
         if is_idle:
             job, operations = msgspec.structs.replace(job, rate=None), 0
+        objects, new_objects = contents
+        worker, seed = min(prepare.worker, workers - 1), seed_of(prepare.seed, begin.turn, index)
+        mix = OperationMix(
+            job,
+            worker=worker,
+            workers=workers,
+            objects=job.objects if job.objects is not None else objects.listed or 0,
+            first_number=begin.first_numbers[index],
+            seed=seed,
+        )
         return JobState(
             job,
-            index=index,
-            worker=min(prepare.worker, workers - 1),
+            worker=worker,
             workers=workers,
             left=operations,
-            first_number=begin.first_numbers[index],
-            seed=seed_of(prepare.seed, begin.turn, index),
-            start_ns=self._start_ns,
-            ramp_s=begin.phase.ramp_s,
-            loop=self.loop,
-            recorder=self._recorder,
-            manner=self._manner,
-            data=prepare.data.of(job.sizes),
-            objects=contents[0],
-            new_objects=contents[1],
+            mix=mix,
+            plan=self._planned_starts(job, worker=worker, workers=workers, seed=seed),
+            objects=objects,
+            new_objects=new_objects,
             seen=seen,
-            trace=self._trace,
+            **self._shared(index, job),
         )
+
+    def _make_replay_state(self, index: int, job: Job, contents: ReplayedContents) -> ReplayState:
+        """This worker's part of a replay; workers beyond its shares have none."""
+        replay, worker = job.replay, self._prepare.worker
+        assert replay is not None, "the job is a replay"
+        is_idle = worker >= replay.shares
+        path = plan_path(replay.directory, replay.part, worker)
+        starts = None
+        if replay.is_paced:
+            batches = itertools.repeat([NEVER_NS]) if is_idle else planned_starts(path)
+            behind = itertools.repeat(NEVER_NS) if is_idle else itertools.chain.from_iterable(planned_starts(path))
+            starts = PlannedStarts(batches, behind, self._start_ns)
+        return ReplayState(
+            ReplayedOperations(None if is_idle else path),
+            contents,
+            job=job,
+            worker=min(worker, replay.shares - 1),
+            workers=replay.shares,
+            left=None,
+            plan=starts,
+            **self._shared(index, job),
+        )
+
+    def _shared(self, index: int, job: Job) -> dict[str, Any]:
+        """What the states of all jobs have in common."""
+        return {
+            "index": index,
+            "first_number": self._begin.first_numbers[index],
+            "loop": self.loop,
+            "recorder": self._recorder,
+            "manner": self._manner,
+            "data": self._prepare.data.of(job.sizes),
+            "trace": self._trace,
+        }
+
+    def _planned_starts(self, job: Job, *, worker: int, workers: int, seed: int) -> PlannedStarts | None:
+        """When the operations of an open loop are to start."""
+        rate = job.rate
+        if rate is None:
+            return None
+
+        def batches() -> Iterator[list[int]]:
+            return planned_batches(
+                rate.per_s,
+                rate.arrivals,
+                seed=seed,
+                worker=worker,
+                workers=workers,
+                ramp_s=self._begin.phase.ramp_s,
+                changes=rate.changes,
+            )
+
+        return PlannedStarts(batches(), itertools.chain.from_iterable(batches()), self._start_ns)
 
     def _make_users(self) -> None:
         """Make the virtual users of all jobs; in closed loop they begin one after the other over the ramp."""
@@ -163,7 +235,11 @@ class WorkerEngine:
         for job_state in self._job_states:
             count = share_of(job_state.job.threads, worker, workers)
             for index in range(count):
-                user = VirtualUser(job_state, len(self._users))
+                number = len(self._users)
+                if isinstance(job_state, ReplayState):
+                    user: VirtualUser = ReplayUser(job_state, number)
+                else:
+                    user = VirtualUser(job_state, number)
                 self._users.append(user)
                 if job_state.plan is None:
                     share = (index * workers + worker) / job_state.job.threads
@@ -253,10 +329,10 @@ class WorkerEngine:
         job_state.expire(self.loop.now_ns)
         while job_state.ready and job_state.idle:
             job_state.idle.pop().resume(job_state.ready.popleft())
-        while plan.waiting > 0 and job_state.idle and (job_state.pending or job_state.has_more):
+        while job_state.idle and job_state.is_startable:
             if not job_state.idle.pop().begin():
                 break
-        self._recorder.waiting_max = max(self._recorder.waiting_max, plan.waiting)
+        self._recorder.waiting_max = max(self._recorder.waiting_max, job_state.backlog)
 
     def _sweep(self) -> None:
         now_ns = self.loop.now_ns

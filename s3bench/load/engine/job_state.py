@@ -1,22 +1,20 @@
 """The state of one worker's part of a job, which its virtual users share: what is left to start, and when.
 
-What to do next comes from `operation_mix`, when from `schedule`.
+What to do next comes from `operation_mix` or `replayed_operations`, when from `schedule` or `replay_file`.
 """
 
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Protocol
 
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.multipart import MultipartUpload
-from s3bench.load.engine.objects import Objects
-from s3bench.load.engine.operation_mix import OperationMix
+from s3bench.load.engine.objects import ObjectSet
+from s3bench.load.engine.operation_mix import Operations
 from s3bench.load.engine.recorder import IntervalCounter, IntervalRecorder
 from s3bench.load.engine.request import Requests
-from s3bench.load.engine.schedule import planned_batches
 from s3bench.load.engine.trace import Trace
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import DataSet, Job, Manner
@@ -144,8 +142,8 @@ class JobState:
     """What the virtual users of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
-        "_job_index", "_patience_ns", "_reads", "_recorder", "busy", "data", "first_number", "idle", "job", "late",
-        "left", "loop", "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "pending", "plan",
+        "_job_index", "_reads", "_recorder", "busy", "data", "first_number", "idle", "job", "late", "left", "loop",
+        "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "patience_ns", "pending", "plan",
         "quick", "ready", "retries", "seen", "trace", "worker", "workers",
     )  # fmt: skip
 
@@ -158,21 +156,20 @@ class JobState:
         workers: int,
         left: int | None,
         first_number: int,
-        seed: int,
-        start_ns: int,
-        ramp_s: float,
+        mix: Operations,
+        plan: PlannedStarts | None,
         loop: EngineLoop,
         recorder: IntervalRecorder,
         manner: Manner,
         data: DataSet,
-        objects: Objects,
-        new_objects: Objects,
+        objects: ObjectSet,
+        new_objects: ObjectSet,
         seen: Seen,
         trace: Trace | None,
     ) -> None:
         self._job_index = index
         self._recorder = recorder
-        self._patience_ns = round(manner.patience_s * 1e9)
+        self.patience_ns = round(manner.patience_s * 1e9)  # how long an operation may wait for a virtual user
         self._reads: dict[Requests, dict[int, Read]] = {}
         self.job = job
         self.worker = worker
@@ -185,21 +182,9 @@ class JobState:
         self.seen = seen
         self.trace = trace
         self.first_number = first_number
-        count = job.objects if job.objects is not None else objects.listed or 0
-        self.mix = OperationMix(
-            job, worker=worker, workers=workers, objects=count, first_number=first_number, seed=seed
-        )
+        self.mix = mix
         self.left = left
-        self.plan: PlannedStarts | None = None
-        if job.rate is not None:
-            rate = job.rate
-
-            def batches() -> Iterator[list[int]]:
-                return planned_batches(
-                    rate.per_s, rate.arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s
-                )
-
-            self.plan = PlannedStarts(batches(), chain.from_iterable(batches()), start_ns)
+        self.plan = plan  # of an open loop
         self.quick = self.plan is None and trace is None
         self.pending: list[tuple[OperationKind, int]] = []  # the next operation is the last of it
         self.over = False  # nothing new starts
@@ -225,6 +210,16 @@ class JobState:
     def is_behind(self) -> bool:
         """Whether planned operations were due at the last turn and have not begun."""
         return self.plan is not None and self.plan.waiting > 0 and bool(self.pending or self.has_more)
+
+    @property
+    def is_startable(self) -> bool:
+        """Whether a planned operation is due that may begin."""
+        return self.plan is not None and self.plan.waiting > 0 and bool(self.pending or self.has_more)
+
+    @property
+    def backlog(self) -> int:
+        """How many planned operations were due at the last turn and have not begun."""
+        return 0 if self.plan is None else self.plan.waiting
 
     def waiting(self, now_ns: int) -> int:
         """How many operations of an open loop should have begun before now and have not."""
@@ -296,10 +291,10 @@ class JobState:
         They are not drawn, so that any number of them costs little: only how many of each kind they would have been.
         """
         plan = self.plan
-        if plan is None or plan.waiting <= 0 or plan.next_ns >= now_ns - self._patience_ns:
+        if plan is None or plan.waiting <= 0 or plan.next_ns >= now_ns - self.patience_ns:
             return
         limit = plan.waiting if self.left is None else min(plan.waiting, self.left + len(self.pending))
-        expired = plan.drop(now_ns - self._patience_ns, limit if self.has_more else min(limit, len(self.pending)))
+        expired = plan.drop(now_ns - self.patience_ns, limit if self.has_more else min(limit, len(self.pending)))
         if self.left is not None:
             rest = max(0, expired - self.left)
             self.left -= expired - rest

@@ -3,12 +3,13 @@
 Works on vectors of object numbers, since operations are drawn in batches.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
+from s3bench.load.engine.objects import slot_of
 from s3bench.load.profile.profile import ZIPF_OBJECTS_MAX, Job, KeyDistribution
 
 Numbers = npt.NDArray[np.int64]
@@ -16,6 +17,7 @@ Choice = Callable[[int], Numbers]
 """Gives so many numbers of objects."""
 
 _TABLE_MAX = 1 << 16
+_CANDIDATES_MAX = 1 << 14
 _GOLDEN = 0.6180339887498949
 
 
@@ -25,7 +27,7 @@ def chooser(job: Job, worker: int, workers: int, objects: int, generator: np.ran
     if job.keys is KeyDistribution.SEQUENTIAL:
         return _Sequence(worker, workers, objects)
     if job.keys is KeyDistribution.ZIPF:
-        zipf = Zipf(objects, job.zipf_exponent)
+        zipf = Zipf(objects, job.zipf_exponent, popular_sizes=job.popular_sizes, slots=job.sizes.slots)
         return lambda count: zipf.numbers(generator.random(count))
     return lambda count: generator.integers(objects, size=count)
 
@@ -51,10 +53,13 @@ class Zipf:
     Uniform numbers are turned over by the inverse of the distribution function: from a table of the first 65,536 ranks,
     beyond by the integral of the density from half a rank below to half a rank above, whose relative error is below
     exponent * (exponent + 1) / (24 * rank**2), 1e-10 there. The ranking is the same for everybody, and ranks lie
-    scattered: neighbours in rank are about 0.618 of all objects apart.
+    scattered: neighbours in rank are about 0.618 of all objects apart. `popular_sizes` are those of the first ranks:
+    each takes the place of the object that is nearest in size, by the `slots` of the sizes, among the first 16,384.
     """
 
-    def __init__(self, objects: int, exponent: float) -> None:
+    def __init__(
+        self, objects: int, exponent: float, *, popular_sizes: Sequence[int] = (), slots: Sequence[int] = (0,)
+    ) -> None:
         assert 0 < objects <= ZIPF_OBJECTS_MAX, "ranks times steps must fit into 63 bits"
         assert exponent >= 0, exponent
         self._objects = objects
@@ -66,6 +71,9 @@ class Zipf:
         self._total = self._head + float(self._area(objects + 0.5) - self._from)
         self._table = masses
         self._step = _step(objects)
+        swapped = _swapped(popular_sizes[:objects], slots, objects, self._step) if len(slots) > 1 else {}
+        self._swapped_from = np.array(sorted(swapped), dtype=np.int64)
+        self._swapped_to = np.array([swapped[number] for number in sorted(swapped)], dtype=np.int64)
 
     def ranks(self, uniform: npt.NDArray[np.float64]) -> Numbers:
         """The ranks, from 0, that belong to numbers from 0 to below 1."""
@@ -80,6 +88,9 @@ class Zipf:
     def numbers(self, uniform: npt.NDArray[np.float64]) -> Numbers:
         """The numbers of objects that belong to numbers from 0 to below 1."""
         numbers: Numbers = self.ranks(uniform) * self._step % self._objects
+        if len(self._swapped_from):
+            places = np.minimum(np.searchsorted(self._swapped_from, numbers), len(self._swapped_from) - 1)
+            numbers = np.where(self._swapped_from[places] == numbers, self._swapped_to[places], numbers)
         return numbers
 
     def _area(self, rank: float) -> float:
@@ -91,6 +102,25 @@ class Zipf:
         slope = 1 - self._exponent
         rank: npt.NDArray[np.float64] = np.exp(area if slope == 0 else np.log1p(slope * area) / slope)
         return rank
+
+
+def _swapped(sizes_bytes: Sequence[int], slots: Sequence[int], objects: int, step: int) -> dict[int, int]:
+    """The objects that change places so that those of the first ranks have these sizes, as nearly as others have."""
+    if not sizes_bytes:
+        return {}
+    candidates = np.arange(min(objects, _CANDIDATES_MAX), dtype=np.int64) * step % objects
+    known = np.log1p([slots[slot_of(number)] for number in candidates.tolist()])
+    is_free = np.ones(len(candidates), dtype=np.bool_)
+    taken: dict[int, int] = {}  # the object of each place
+    place_of: dict[int, int] = {}
+    for rank, size_bytes in enumerate(sizes_bytes[: len(candidates)]):
+        nearest = int(np.where(is_free, np.abs(known - np.log1p(size_bytes)), np.inf).argmin())
+        is_free[nearest] = False
+        place, wanted = rank * step % objects, int(candidates[nearest])
+        former, other = taken.get(place, place), place_of.get(wanted, wanted)
+        taken[place], taken[other] = wanted, former
+        place_of[wanted], place_of[former] = place, other
+    return taken
 
 
 def _step(objects: int) -> int:

@@ -9,6 +9,7 @@ import binascii
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Protocol
 from zlib import crc32 as _crc32  # of the stamp; ISA-L is no faster on 16 bytes
 
 import msgspec
@@ -46,7 +47,25 @@ def slot_of(number: int) -> int:
     return _SHUFFLED[(number + block) & 255] ^ (block >> 8 & 255)
 
 
-class _Window:
+def numbered_key(root: str, number: int) -> str:
+    """The key, or path, of an object below `root`."""
+    return f"{root}{str(number).zfill(_DIGITS)}"
+
+
+class Stamps:
+    """The bytes that each object of a run has at its end, and no other: below 2**128 every number has its own."""
+
+    def __init__(self, seed: str) -> None:
+        digest = hashlib.sha256(seed.encode()).digest()
+        self._multiplier = int.from_bytes(digest[:STAMP_BYTES], "big") | 1
+        self._increment = int.from_bytes(digest[STAMP_BYTES:], "big")
+
+    def of(self, number: int) -> bytes:
+        """The stamp of an object: an odd factor modulo a power of two is a bijection."""
+        return (number * self._multiplier + self._increment & _STAMP_MASK).to_bytes(STAMP_BYTES, "big")
+
+
+class ContentWindow:
     """A range of a slot's objects, without what it has of the stamp: its checksums, calculated once.
 
     `own` is where in the stamp its last bytes are. `part` gives the window of a part of a whole object. `joined` is the
@@ -56,7 +75,13 @@ class _Window:
     __slots__ = ("_crc32", "_pool", "_prefix_bytes", "_sha256", "_start", "joined", "own", "part", "size_bytes")
 
     def __init__(
-        self, pool: Pool, offset: int, size_bytes: int, start: int, end: int, part: Callable[[int, int], "_Window"]
+        self,
+        pool: Pool,
+        offset: int,
+        size_bytes: int,
+        start: int,
+        end: int,
+        part: Callable[[int, int], "ContentWindow"],
     ) -> None:
         plain_bytes = max(0, size_bytes - STAMP_BYTES)
         self.size_bytes = end - start
@@ -99,7 +124,7 @@ class _Window:
 class ObjectBody(msgspec.Struct, frozen=True, gc=False):
     """Contents of one object, or of a part of it: a window of the pool, and the last bytes, which no other has."""
 
-    _window: _Window
+    _window: ContentWindow
     _own: bytes
 
     @property
@@ -141,6 +166,32 @@ class ObjectBody(msgspec.Struct, frozen=True, gc=False):
         return _crc32(self._own[window.own], window.crc32())
 
 
+class ObjectSet(Protocol):
+    """The objects that operations name by numbers."""
+
+    @property
+    def listed(self) -> int | None:
+        """How many objects a key file names; `None` where objects are ours."""
+
+    def key(self, number: int) -> str:
+        """The whole key of an object."""
+
+    def path(self, number: int) -> str:
+        """The key as a path, canonical as SigV4 wants it, with a leading slash and without the bucket."""
+
+    def copy_source(self, number: int) -> str:
+        """The object as x-amz-copy-source names it: bucket and key, encoded."""
+
+    def size_bytes(self, number: int) -> int:
+        """The size of an object of ours."""
+
+    def body(self, number: int) -> ObjectBody:
+        """The contents of an object of ours."""
+
+    def expected(self, number: int) -> tuple[int | None, int | None]:
+        """Size and CRC-32 of an object; `None` where they are unknown."""
+
+
 class Objects:
     """All objects of one data set, of certain sizes.
 
@@ -159,9 +210,7 @@ class Objects:
         self._slots = _sizes_of_slots(sizes)
         self._mask = len(self._slots) - 1
         seed = f"{data.run}\n{data.root}"
-        digest = hashlib.sha256(seed.encode()).digest()
-        self._multiplier = int.from_bytes(digest[:STAMP_BYTES], "big") | 1
-        self._increment = int.from_bytes(digest[STAMP_BYTES:], "big")
+        self._stamp = Stamps(seed).of
         if data.payload.compressible < 1:
             raise BadInput(
                 f"the payload cannot be compressible by {data.payload.compressible:g}",
@@ -181,7 +230,7 @@ class Objects:
             return self._listed[number].key
         if self._in_directories:
             return f"{self._root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
-        return f"{self._root}{str(number).zfill(_DIGITS)}"
+        return numbered_key(self._root, number)
 
     def path(self, number: int) -> str:
         """The key as a path, canonical as SigV4 wants it, with a leading slash and without the bucket."""
@@ -189,7 +238,7 @@ class Objects:
             return self._paths[number]
         if self._in_directories:
             return f"{self._encoded_root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
-        return f"{self._encoded_root}{str(number).zfill(_DIGITS)}"
+        return numbered_key(self._encoded_root, number)
 
     def copy_source(self, number: int) -> str:
         """The object as x-amz-copy-source names it: bucket and key, encoded."""
@@ -218,14 +267,10 @@ class Objects:
         """How many objects the key file names; `None` where objects are ours."""
         return None if self._listed is None else len(self._listed)
 
-    def _stamp(self, number: int) -> bytes:
-        """The bytes that no other object has: an odd factor modulo a power of two is a bijection."""
-        return (number * self._multiplier + self._increment & _STAMP_MASK).to_bytes(STAMP_BYTES, "big")
-
-    def _window(self, slot: int, start: int, end: int) -> _Window:
+    def _window(self, slot: int, start: int, end: int) -> ContentWindow:
         assert 0 <= start <= end, (start, end)
         part = functools.partial(self._part, slot)
-        return _Window(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
+        return ContentWindow(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
 
     def _prepare(self, *, signs_payload: bool) -> None:
         """Calculate all that is needed of whole objects, smallest first, within bounds."""

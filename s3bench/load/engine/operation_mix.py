@@ -8,6 +8,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterator
 from itertools import repeat
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,32 @@ _OWN_MAX = 1 << 18
 def seed_of(*parts: str | int) -> int:
     """The seed that belongs to `parts`, such as run, job and loop: the same in every process and version."""
     return int.from_bytes(hashlib.sha256("\n".join(map(str, parts)).encode()).digest()[:8], "big")
+
+
+class Operations(Protocol):
+    """What one job of one worker does next, as `OperationMix` describes it."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last batch was the last."""
+
+    def batch(self) -> list[tuple[OperationKind, int]]:
+        """The next operations: kind and number."""
+
+    def split(self, count: int) -> Iterator[tuple[OperationKind, int]]:
+        """How many of `count` operations would be of each kind."""
+
+    def new_number(self) -> int:
+        """The number of one more new object."""
+
+    def wrote(self, number: int) -> None:
+        """Note that this worker has written an object."""
+
+    def take(self) -> int | None:
+        """The oldest object of this job's own that is still to be deleted."""
+
+    def range_start(self, size_bytes: int) -> int:
+        """Where a ranged GET of an object starts."""
 
 
 class OperationMix:

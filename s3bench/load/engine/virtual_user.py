@@ -8,7 +8,7 @@ from enum import IntEnum
 from s3bench.load.engine.exchange import OK, PARTIAL, Exchange
 from s3bench.load.engine.job_state import JobState, Read, Retry
 from s3bench.load.engine.multipart import MultipartUpload
-from s3bench.load.engine.objects import Objects
+from s3bench.load.engine.objects import ObjectSet
 from s3bench.load.engine.recorder import IntervalCounter
 from s3bench.load.engine.response import error_code, is_error, upload_id
 from s3bench.load.operation import AttemptFailure, OperationKind
@@ -514,7 +514,7 @@ class VirtualUser(Exchange):
             job_state.idle.append(self)
 
     @property
-    def _objects(self) -> Objects:
+    def _objects(self) -> ObjectSet:
         """Where the operation's object is described; of a COPY the source's."""
         job_state = self._job_state
         return job_state.new_objects if self._new or self._step is OperationKind.PUT else job_state.objects

@@ -28,6 +28,7 @@ from s3bench.load.engine.message import (
     WorkerFailed,
 )
 from s3bench.load.engine.objects import Objects
+from s3bench.load.engine.replayed_objects import ReplayedContents
 from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.profile.profile import Job
@@ -49,6 +50,14 @@ class Contents:
         self._prepare = prepare
         self._made: dict[tuple[Sizes, bool], Objects] = {}
         self._seen: dict[Sizes, Seen] = {}
+        self._replayed: ReplayedContents | None = None  # of the only replay that a run has
+
+    def replayed(self, job: Job) -> ReplayedContents:
+        """The objects of a job that is a replay."""
+        if self._replayed is None:
+            prepare = self._prepare
+            self._replayed = ReplayedContents(prepare.data.of(job.sizes), bucket=prepare.target.bucket)
+        return self._replayed
 
     def of(self, job: Job) -> tuple[Objects, Objects]:
         """What a job reads, and what it writes; the same, unless it reads objects that are not ours."""
@@ -127,7 +136,7 @@ class Worker:
         assert prepare is not None, "a worker is prepared first"
         assert contents is not None
         for job in begin.phase.jobs:
-            contents.of(job)
+            (contents.of if job.replay is None else contents.replayed)(job)
         gc.collect()
         self._phase = begin
         self._channel.send(PhaseReady(worker=prepare.worker), limit_s=_TALK_S)
@@ -144,6 +153,7 @@ class Worker:
             start_ns=start.start_ns,
             context=self._context,
             contents=contents.of,
+            replayed_contents=contents.replayed,
             seen={index: contents.seen(job) for index, job in enumerate(begin.phase.jobs)},
             send_record=self._send_record,
             trace=self._trace if prepare.trace is not None else None,

@@ -19,3 +19,6 @@ s3-benchmark tools: large enough that bytes matter, small enough that the first 
 
 DURATION_S = 60.0
 """The s3-benchmark tools' 60 s."""
+
+REPLAY_THREADS = 256
+"""The most operations of a replay in flight, unless --threads says so: enough that planned starts seldom wait."""

@@ -10,8 +10,18 @@ import msgspec
 
 from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
 from s3bench.load.profile.placement import PlacedProfile
-from s3bench.load.profile.profile import Arrivals, Job, KeyDistribution, PayloadKind, Phase, Profile, Rate, Share
-from s3bench.load.profile.rules import Fault, check_job, check_payload, check_phase
+from s3bench.load.profile.profile import (
+    Arrivals,
+    Job,
+    KeyDistribution,
+    PayloadKind,
+    Phase,
+    Profile,
+    Rate,
+    RateChange,
+    Share,
+)
+from s3bench.load.profile.rules import Fault, check_job, check_payload, check_phase, check_rates
 from s3bench.load.profile.table import (
     JOB_OPTIONS,
     PHASE_OPTIONS,
@@ -65,8 +75,15 @@ def with_phase_options(placed: PlacedProfile, given: Values) -> PlacedProfile:
 def job_of(given: Values, usual: Job) -> Job:
     """The job that `given` sets, with the fields of `usual` where it sets none."""
     mix = (Share(kind=given["operation"]),) if "operation" in given else given.get("mix", usual.mix)
-    rate = Rate(per_s=given["rate"], arrivals=given.get("arrivals", Arrivals.POISSON)) if "rate" in given else None
-    return changed(usual, {**given, "name": usual.name, "mix": mix, "rate": rate})
+    return changed(usual, {**given, "name": usual.name, "mix": mix, "rate": _rate(given)})
+
+
+def _rate(given: Values) -> Rate | None:
+    levels = given.get("rates") or ((RateChange(after_s=0.0, per_s=given["rate"]),) if "rate" in given else ())
+    if not levels:
+        return None
+    arrivals = given.get("arrivals", Arrivals.POISSON)
+    return Rate(per_s=levels[0].per_s, arrivals=arrivals, changes=tuple(levels[1:]))
 
 
 def changed(part: S, given: Values) -> S:
@@ -118,6 +135,10 @@ def _job(keys: Values, at: Steps, report: Report, *, name: str) -> Job:
     _check_combinations(JOB_OPTIONS, keys, at, report)
     if "zipf_exponent" in keys and keys.get("keys") != KeyDistribution.ZIPF:
         report.add((*at, "zipf_exponent"), Complaint("needs `keys: zipf`", "add it, or take `zipf_exponent` out"))
+    if keys.get("rates"):
+        _file(check_rates(keys["rates"]), at, report, of=("rates",))
+    if keys.get("popular_sizes") and keys.get("keys") != KeyDistribution.ZIPF:
+        report.add((*at, "popular_sizes"), Complaint("needs `keys: zipf`", "add it, or take `popular_sizes` out"))
     job = job_of(keys, changed(DEFAULT_JOB, {"name": name}))
     _file(check_job(job), at, report, of=(option.key for option in JOB_OPTIONS))
     return job
@@ -133,7 +154,7 @@ def _check_combinations(options: Iterable[LoadOption], keys: Values, at: Steps, 
                     what = f"cannot be combined with `{_KEYS[other]}`: {conflict.why}"
                     report.add((*at, option.key), Complaint(what, "take out one of the two"))
         if option.need and not any(is_given(keys, other) for other in option.need.others):
-            [needed] = (_KEYS[other] for other in option.need.others)
+            needed = _KEYS[option.need.others[0]]
             what = f"needs `{needed}`: {option.need.why}"
             report.add((*at, option.key), Complaint(what, f"add `{needed}`, or take `{option.key}` out"))
 
@@ -165,9 +186,17 @@ def _form_of_phase(phase: Phase) -> Values:
 
 
 def _form_of_job(job: Job) -> Values:
-    per_s, arrivals = (None, None) if job.rate is None else (job.rate.per_s, job.rate.arrivals)
     exponent = job.zipf_exponent if job.keys is KeyDistribution.ZIPF else None
-    return _name(job) | _keys(JOB_OPTIONS, job, rate=per_s, arrivals=arrivals, zipf_exponent=exponent)
+    return _name(job) | _keys(JOB_OPTIONS, job, **_form_of_rate(job.rate), zipf_exponent=exponent)
+
+
+def _form_of_rate(rate: Rate | None) -> Values:
+    if rate is None:
+        return {"rate": None}
+    if not rate.changes:
+        return {"rate": rate.per_s, "arrivals": rate.arrivals}
+    levels = (RateChange(after_s=0.0, per_s=rate.per_s), *rate.changes)
+    return {"rate": None, "rates": levels, "arrivals": rate.arrivals}
 
 
 def _name(part: Phase | Job) -> Values:

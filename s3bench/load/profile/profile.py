@@ -4,6 +4,7 @@ They are plain values, since they are sent to the workers and stored in the resu
 """
 
 import hashlib
+import math
 from enum import StrEnum
 
 import msgspec
@@ -44,11 +45,52 @@ class PayloadKind(StrEnum):
     ZERO = "zero"
 
 
+class RateChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """From `after_s` on, counted from the start of the phase, `per_s` operations are planned per second."""
+
+    after_s: float
+    per_s: float
+
+
 class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Open loop: operations planned per second by all workers together, whether or not earlier ones have ended."""
+    """Open loop: operations planned per second by all workers together, whether or not earlier ones have ended.
+
+    The rate is `per_s` until the first of the `changes`, which are in the order of their times.
+    """
 
     per_s: float
     arrivals: Arrivals = Arrivals.POISSON
+    changes: tuple[RateChange, ...] = ()
+
+    @property
+    def per_s_max(self) -> float:
+        """The highest rate."""
+        return max(self.per_s, *(change.per_s for change in self.changes)) if self.changes else self.per_s
+
+    def mean_per_s(self, since_s: float, until_s: float) -> float:
+        """The mean rate between two times of the phase; the rate at `since_s` where no time is between them."""
+        levels = (RateChange(after_s=0.0, per_s=self.per_s), *self.changes)
+        ends_s = (*(change.after_s for change in self.changes), math.inf)
+        planned = sum(
+            level.per_s * max(0.0, min(end_s, until_s) - max(level.after_s, since_s))
+            for level, end_s in zip(levels, ends_s, strict=True)
+        )
+        if until_s > since_s:
+            return planned / (until_s - since_s)
+        return next(level.per_s for level, end_s in zip(levels, ends_s, strict=True) if since_s < end_s)
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Operations of an access log instead of a mix: the `part` of a plan that is in `directory`, a file for each share.
+
+    Each of `shares` workers has the operations on its keys. They are started as planned if it `is_paced`, else one
+    after the other.
+    """
+
+    directory: str
+    part: str
+    shares: int
+    is_paced: bool = True
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,9 +107,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     planned while all are busy waits as long as a request may take (`Manner.patience_s`), and its response time counts
     from its planned start. `objects` is how many objects of the data set are read, by default those written by earlier
     phases, or else 1,000. `operations` ends the job after that many, over all virtual users. A range starts at a random
-    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`. With
-    `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies` the
-    connection is closed after the head of a response (s4's `read_sparse`).
+    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`.
+    `popular_sizes` are those of the most popular objects of Zipf's distribution, as nearly as the data set has them.
+    With `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies`
+    the connection is closed after the head of a response (s4's `read_sparse`). With `replay` the mix only says of which
+    kinds the operations are, and how often.
     """
 
     name: str = ""
@@ -79,11 +123,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     objects: int | None = None
     keys: KeyDistribution = KeyDistribution.UNIFORM
     zipf_exponent: float = 1.0
+    popular_sizes: tuple[int, ...] = ()
     range_bytes: int | None = None
     part_bytes: int = 8 * 1024**2
     list_keys: int = 1000
     overwrite: bool = False
     reads_bodies: bool = True
+    replay: Replay | None = None
 
     @property
     def kinds(self) -> tuple[OperationKind, ...]:
@@ -92,7 +138,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def needs_objects(self) -> bool:
-        """Whether the data set must exist before."""
+        """Whether the data set must exist before; a replay has objects of its own."""
+        if self.replay is not None:
+            return False
         deletes_only = self.kinds == (OperationKind.DELETE,)
         return deletes_only or self.overwrite or OperationKind.LIST in self.kinds or bool(READING & set(self.kinds))
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.profile import KeyDistribution, Share
 from s3bench.spec.reader import nearest, one_of
-from s3bench.units import BadQuantity, parse_bytes, parse_number, parse_seconds
+from s3bench.units import BadQuantity, parse_bytes, parse_number, parse_rate, parse_seconds
 
 T = TypeVar("T")
 
@@ -31,6 +31,11 @@ def _within_a_day(text: str, seconds: float) -> float:
     if seconds > _DAY_S:
         raise BadQuantity.of(text, "longer than a day", "write 24h or less")
     return seconds
+
+
+def parse_rate_or_zero(text: str) -> float:
+    """Parse events per second: 0, or as `parse_rate` does."""
+    return 0.0 if text.strip() in {"0", "0.0"} else parse_rate(text)
 
 
 def parse_factor(text: str) -> float:

@@ -3,7 +3,8 @@
 Each rule yields the key of a profile file and the complaint; callers add the place, a JSON path or an option.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from s3bench.load.operation import WRITING, OperationKind
 from s3bench.load.profile.profile import (
@@ -13,6 +14,7 @@ from s3bench.load.profile.profile import (
     Payload,
     PayloadKind,
     Phase,
+    RateChange,
 )
 from s3bench.load.profile.quantity import PUT_BYTES_MAX
 from s3bench.spec.reader import Complaint
@@ -75,11 +77,26 @@ def _check_range(job: Job) -> Iterator[Fault]:
         )
 
 
+def check_rates(levels: Sequence[RateChange]) -> Iterator[Fault]:
+    """Yield the contradictions within the rates of a job, of which each holds until the next."""
+    if levels[0].after_s:
+        yield "rates", Complaint("begins after the start of the phase", "give the first rate `after: 0s`")
+    for earlier, later in pairwise(levels):
+        if later.after_s <= earlier.after_s:
+            what = f"has a rate after {later.after_s:g} s behind one after {earlier.after_s:g} s"
+            yield "rates", Complaint(what, "write the rates in the order of their times")
+            return
+    if not any(level.per_s for level in levels):
+        yield "rates", Complaint("plans no operation", "write a rate above 0, or take the job out")
+
+
 def check_phase(phase: Phase) -> Iterator[Fault]:
     """Yield the contradictions within a phase, its jobs excluded."""
     for key, seconds in (("warmup", phase.warmup_s), ("ramp", phase.ramp_s)):
         if phase.duration_s is not None and seconds >= phase.duration_s:
             yield key, Complaint(f"takes {seconds:g} s of the phase's {phase.duration_s:g} s", "make it shorter")
+    if phase.ramp_s and any(job.rate is not None and job.rate.changes for job in phase.jobs):
+        yield "ramp", Complaint("cannot be combined with `rates`", "take it out, and write lower rates first")
     if phase.stable and phase.duration_s is None:
         yield "stable", Complaint("needs a time limit", "add duration")
 

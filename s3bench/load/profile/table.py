@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from s3bench.load.operation import MIXABLE, OperationKind
-from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
+from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S, REPLAY_THREADS
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.profile.profile import (
     Arrivals,
@@ -21,6 +21,7 @@ from s3bench.load.profile.profile import (
     PayloadKind,
     Phase,
     Profile,
+    RateChange,
     Share,
 )
 from s3bench.load.profile.quantity import (
@@ -33,6 +34,7 @@ from s3bench.load.profile.quantity import (
     parse_kind,
     parse_mix,
     parse_part_size,
+    parse_rate_or_zero,
     parse_time_limit,
 )
 from s3bench.load.profile.shapes import BUCKET, FLAG, NAME, URL, DimensionShape, MixShape, ProfileQuantity
@@ -158,6 +160,8 @@ def in_file(value: Any) -> Any:
             return str(value)
         case (Share(), *_):
             return {str(share.kind): share.weight for share in value}
+        case (RateChange(), *_):
+            return [{"after": level.after_s, "rate": level.per_s} for level in value]
         case tuple():
             return list(value) or None
         case _:
@@ -169,6 +173,16 @@ _DURATION = ProfileQuantity(
 )
 _LIMIT = replace(_DURATION, parse=parse_time_limit, blank=1.0)
 _SIZE = ProfileQuantity(parse=parse_byte_count, noun="a size", example="64KiB", blank=1)
+_RATE = ProfileQuantity(parse=parse_rate_or_zero, noun="a rate", example="500", blank=1.0)
+_RATE_LEVEL = Record(
+    make=RateChange,
+    noun="a time and a rate",
+    keys=(
+        RecordKey(name="after", becomes="after_s", shape=_DURATION, meaning="When it begins.", required=True),
+        RecordKey(name="rate", becomes="per_s", shape=_RATE, meaning="Operations planned per second.", required=True),
+    ),
+    wrong_kind_fix="write e.g. {after: 10m, rate: 500}",
+)
 _COUNT = WholeNumber(minimum=1, maximum=COUNT_MAX)
 
 _DEFAULTS: Values = {"duration_s": DURATION_S, "arrivals": Arrivals.POISSON} | {
@@ -253,13 +267,17 @@ JOB_OPTIONS = (
     _row("-z, --size SIZES", ProfileQuantity(parse=parse_sizes, noun="sizes", example="1MiB", blank=DEFAULT_JOB.sizes),
          "Sizes of objects: 32MiB, 1M, 4KiB:70,1MiB:30, uniform:1KiB-1MiB, or lognormal:64KiB,1.5.", key="sizes"),
     _row("-t, --threads N", WholeNumber(minimum=1, maximum=THREADS_MAX),
-         "Requests in flight at a time, over all workers.", usual=f"{DEFAULT_JOB.threads}; with -u: 1"),
+         "Requests in flight at a time, over all workers.",
+         usual=f"{DEFAULT_JOB.threads}; with -u: 1; with --replay: {REPLAY_THREADS}"),
     _row("--rate PER_S", ProfileQuantity(parse=parse_rate, noun="a rate", example="500", blank=1.0),
          "Open loop: operations planned per second, over all workers; at most as many as threads are in flight.",
          usual="closed loop"),
+    _row("", ListOf(item=_RATE_LEVEL, least=1),
+         "Open loop whose rate changes: each `{after: 10m, rate: 500}` holds until the next one; 0 is a pause.",
+         key="rates", conflicts=(Conflict(("rate",), "both set the rate"),)),
     _row("--arrivals poisson|constant", Word(words=Arrivals, noun="a kind of arrivals"),
          "How planned operations follow each other.",
-         need=Need(("rate",), "without a rate no operation is planned", "pass --rate 500")),
+         need=Need(("rate", "rates"), "without a rate no operation is planned", "pass --rate 500")),
     _row("--operations N", _COUNT, "End a phase after this many operations; without -d it has no time limit.",
          key_meaning="The job ends after this many operations, over all its threads."),
     _row("--objects N", _COUNT, "How many objects there are to read.",
@@ -268,6 +286,9 @@ JOB_OPTIONS = (
          "Which object is next.", parse=parse_key_distribution),
     _row("", ProfileQuantity(parse=parse_exponent, noun="an exponent", example="1.1", blank=1.0),
          "How uneven `keys: zipf` is.", key="zipf_exponent"),
+    _row("", ListOf(item=_SIZE),
+         "Sizes of the most popular objects of `keys: zipf`, the most popular first; each is the nearest of `sizes`.",
+         key="popular_sizes"),
     _row("--range SIZE", _SIZE, "How many bytes the operation range reads.", field="range_bytes"),
     _row("--part-size SIZE",
          replace(_SIZE, parse=parse_part_size, example="8MiB", blank=PART_BYTES_MIN, render=exact_bytes),

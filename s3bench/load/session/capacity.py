@@ -90,9 +90,9 @@ def _threads(phase: Phase, workers: int) -> int:
 def _check_rate(phase: Phase, workers: int) -> None:
     for job in phase.jobs:
         planning = min(workers, job.threads)
-        if job.rate is not None and job.rate.per_s > planning * RATE_PER_WORKER_MAX:
+        if job.rate is not None and job.rate.per_s_max > planning * RATE_PER_WORKER_MAX:
             raise BadInput(
-                f"a rate of {job.rate.per_s:,.0f} operations a second can never be reached",
+                f"a rate of {job.rate.per_s_max:,.0f} operations a second can never be reached",
                 f"a worker starts at most {RATE_PER_WORKER_MAX:,.0f} a second, and {planning:,} of them take part",
                 f"plan {planning * RATE_PER_WORKER_MAX:,.0f} or less, or add --workers and --threads, or machines "
                 "(--cluster)",

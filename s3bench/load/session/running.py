@@ -115,6 +115,22 @@ class LoadRun:
             "check what the endpoint rejects, or read existing objects with --list-existing",
         )
 
+    def write_replayed(self, job: Job) -> Generator[PhaseAggregation, None, None]:
+        """Write the objects that a replay reads before it writes them; yields its aggregation every second.
+
+        Raises `S3BenchError` where some cannot be written.
+        """
+        phase = Phase(name=f"writing {job.operations or 0:,} objects", jobs=(job,))
+        aggregation = self._aggregation(phase)
+        yield from self._perform(phase, aggregation, first_numbers=(0,), retries_min=_PREPARING_RETRIES)
+        if aggregation.losses or (aggregation.failures and not self._rules.is_over()):
+            failures = [f"{count} times {label}" for label, count in aggregation.failures.items()]
+            raise S3BenchError(
+                "the objects that the log reads could not be written",
+                ", ".join((*aggregation.losses, *failures)),
+                "check what the endpoint rejects, and whether they fit there",
+            )
+
     def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
         """Run a phase; yields its aggregation every second, and returns it at the end."""
         settled = self._inventory.settled(phase)

@@ -58,7 +58,7 @@ class Terms:
     `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
     `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
     measures this machine's ceiling for each phase. All attempts are written to the file `trace`. Random choices, such
-    as the next object, follow from `seed`.
+    as the next object, follow from `seed`. `preparing` writes the objects that a replay needs.
     """
 
     workers: int
@@ -71,6 +71,7 @@ class Terms:
     trace: Path | None = None
     seed: int = field(default_factory=lambda: secrets.randbits(63))
     is_over: Callable[[], bool] = lambda: False
+    preparing: Job | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,11 @@ class Session:
 
     def _prepared(self, phase: Phase) -> Iterator[Event]:
         """Write the objects that the phase reads and that are not there."""
+        preparing = self.terms.preparing
+        if preparing is not None:
+            self._wrote = True
+            yield Beginning(name=f"writing {preparing.operations:,} objects that the log reads")
+            yield from self._watched(self._run.write_replayed(preparing))
         for sizes, objects in self._run.missing(phase):
             self._wrote = True
             yield Beginning(name=f"writing {objects:,} objects of {sizes}")

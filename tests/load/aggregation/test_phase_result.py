@@ -9,7 +9,7 @@ from s3bench.load.aggregation.bottleneck import Yardsticks
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
 from s3bench.load.operation import AttemptFailure, OperationKind
-from s3bench.load.profile.profile import Job, Rate, Share
+from s3bench.load.profile.profile import Job, Rate, RateChange, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram
@@ -156,6 +156,13 @@ def test_a_planned_rate_is_split_by_the_weights_and_unknown_beside_a_closed_loop
     found = aggregation([], phase(mixed), end_ns=NS).measure()
     assert (found.whole.rate_planned, *(part.rate_planned for part in found.parts)) == (100, 75, 25)
     assert aggregation([], phase(mixed, job(OperationKind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
+
+
+def test_the_planned_rate_of_one_that_changes_is_its_mean_in_the_measured_window() -> None:
+    rate = Rate(per_s=100, changes=(RateChange(after_s=2, per_s=0), RateChange(after_s=3, per_s=500)))
+    changing = Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1), rate=rate, threads=4)
+    found = aggregation([], phase(changing, warmup_s=1.0), end_ns=4 * NS).measure()
+    assert found.whole.rate_planned == pytest.approx((100 + 0 + 500) / 3)
 
 
 def test_seconds_in_which_nothing_ended_are_stalled() -> None:

@@ -22,6 +22,7 @@ from s3bench.load.profile.profile import (
     Layout,
     Manner,
     Rate,
+    RateChange,
 )
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
@@ -326,6 +327,17 @@ def test_in_open_loop_waiting_counts_from_the_plan() -> None:
     assert outcome.response().max_ns > 400e6
     assert max(record.waiting_max for record in outcome.records) >= 15
     assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def test_in_open_loop_a_rate_that_changes_is_kept_in_each_of_its_stretches() -> None:
+    changes = (RateChange(after_s=1.0, per_s=0.0), RateChange(after_s=2.0, per_s=100.0))
+    with Scripted(serving()) as server:
+        job = server.runner.job(
+            OperationKind.GET, rate=Rate(per_s=30, arrivals=Arrivals.CONSTANT, changes=changes), threads=4
+        )
+        outcome = server.runner.run(job, duration_s=3.0)
+    by_second = [sum(stream.operations for stream in record.streams) for record in outcome.records[:3]]
+    assert by_second == [pytest.approx(expected, abs=3) for expected in (30, 0, 100)]
 
 
 PLANNED = Rate(per_s=100, arrivals=Arrivals.CONSTANT)

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.load.engine.key_distribution import Zipf
+from s3bench.load.engine.objects import slot_of
 from s3bench.load.engine.operation_mix import OperationMix, seed_of
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, KeyDistribution, Share
-from s3bench.load.profile.sizes import fixed
+from s3bench.load.profile.sizes import fixed, parse_sizes
 
 
 def job(*kinds: OperationKind, weights: tuple[float, ...] | None = None, **options: object) -> Job:
@@ -246,3 +247,24 @@ class TestRanges:
         source, other = draws(work), draws(work)
         source.range_start(5000)
         assert drawn(source, 3000) == drawn(other, 3000)
+
+
+@pytest.mark.parametrize("objects", [1, 2, 100, 5000, 1_000_003])
+def test_popular_objects_have_the_sizes_that_were_asked_for_and_no_object_is_lost(objects: int) -> None:
+    sizes = parse_sizes("lognormal:64KiB,1.5")
+    wanted = (1000, 5_000_000, 64_000, 64_000, 200_000)[:objects]
+    uniform = (np.arange(50_000) + 0.5) / 50_000
+    plain = Zipf(objects, 1.0)
+    ranks, numbers = plain.ranks(uniform), plain.numbers(uniform)
+    moved = Zipf(objects, 1.0, popular_sizes=wanted, slots=sizes.slots).numbers(uniform)
+    assert len(np.unique(moved)) == len(np.unique(numbers))
+    assert len({*zip(ranks.tolist(), moved.tolist(), strict=True)}) == len(np.unique(ranks)), "an object for each rank"
+    if objects >= 5000:
+        found = [sizes.slots[slot_of(int(moved[ranks == rank][0]))] for rank in range(len(wanted))]
+        assert found == [pytest.approx(size, rel=0.3) for size in wanted]
+
+
+def test_popular_sizes_change_nothing_where_all_objects_have_one_size() -> None:
+    uniform = (np.arange(1000) + 0.5) / 1000
+    moved = Zipf(500, 1.0, popular_sizes=(10, 20), slots=(4096,)).numbers(uniform)
+    assert moved.tolist() == Zipf(500, 1.0).numbers(uniform).tolist()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.load.engine.schedule import planned_batches, share_of
-from s3bench.load.profile.profile import Arrivals
+from s3bench.load.profile.profile import Arrivals, RateChange
 
 S = 1_000_000_000
 
@@ -21,8 +21,11 @@ def starts(
     worker: int = 0,
     workers: int = 1,
     ramp_s: float = 0.0,
+    changes: tuple[RateChange, ...] = (),
 ) -> list[int]:
-    batches = planned_batches(rate_per_s, arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s)
+    batches = planned_batches(
+        rate_per_s, arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s, changes=changes
+    )
     return list(islice(chain.from_iterable(batches), count))
 
 
@@ -114,3 +117,37 @@ def test_starts_that_no_clock_reaches_lie_far_in_the_future(rate_per_s: float, r
         assert planned == sorted(planned)
         assert planned[0] >= 0
         assert planned[1] > 10**17
+
+
+CHANGES = (RateChange(after_s=2.0, per_s=0.0), RateChange(after_s=5.0, per_s=4.0), RateChange(after_s=7.0, per_s=1.0))
+
+
+def test_a_rate_that_changes_holds_until_the_next_change() -> None:
+    found = starts(18, 2.0, Arrivals.CONSTANT, seed=1, changes=CHANGES)
+    seconds = [0.0, 0.5, 1.0, 1.5, *(5 + n / 4 for n in range(8)), 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
+    assert found == [round(second * S) for second in seconds]
+
+
+def test_after_a_last_rate_of_0_nothing_starts_any_more() -> None:
+    found = starts(3000, 10.0, Arrivals.POISSON, seed=1, changes=(RateChange(after_s=100.0, per_s=0.0),))
+    begun = [start for start in found if start < 10**9 * S]
+    assert 900 < len(begun) < 1100
+    assert max(begun) < 100 * S
+
+
+def test_a_phase_can_begin_with_a_pause() -> None:
+    found = starts(2000, 0.0, Arrivals.POISSON, seed=1, changes=(RateChange(after_s=3.0, per_s=100.0),))
+    assert 3 * S < found[0] < 4 * S
+
+
+def test_poisson_workers_of_a_changing_rate_together_have_its_rate_at_every_time() -> None:
+    changes = (RateChange(after_s=20.0, per_s=100.0), RateChange(after_s=40.0, per_s=1000.0))
+    together = [
+        start
+        for worker in range(3)
+        for start in starts(12_000, 400.0, Arrivals.POISSON, seed=5, worker=worker, workers=3, changes=changes)
+        if start < 60 * S
+    ]
+    counts = np.bincount(np.array(together) // S, minlength=60)
+    expected = np.repeat([400.0, 100.0, 1000.0], 20)
+    assert 0.0005 < stats.chi2(60).cdf(((counts - expected) ** 2 / expected).sum()) < 0.9995

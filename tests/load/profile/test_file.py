@@ -25,6 +25,7 @@ from s3bench.load.profile.profile import (
     Phase,
     Profile,
     Rate,
+    RateChange,
     Share,
 )
 from s3bench.load.profile.sizes import Sizes, fixed, parse_sizes
@@ -242,6 +243,16 @@ WRONG: dict[str, list[str]] = {
     "operation: get\noverwrite: true": ["$.overwrite (line 2): needs put"],
     "overwrite: true": ["$.overwrite (line 1): cannot be combined with delete"],
     "mix: {get: 1, delete: 1}": ["$.mix (line 1): has delete and no operation that writes"],
+    "rate: 5\nrates: [{after: 0s, rate: 5}]": ["$.rates (line 2): cannot be combined with `rate`"],
+    "popular_sizes: [4KiB]": ["$.popular_sizes (line 1): needs `keys: zipf`"],
+    "keys: zipf\npopular_sizes: [4KiB, x]": ['$.popular_sizes[1] (line 2): is "x", which is not a size'],
+    "rates: []": ["$.rates (line 1): is empty"],
+    "rates: [{after: 1s, rate: 5}]": ["$.rates (line 1): begins after the start of the phase"],
+    "rates: [{after: 0, rate: 0}]": ["$.rates (line 1): plans no operation"],
+    "rates: [{after: 0, rate: 1}, {after: 0, rate: 2}]": ["$.rates (line 1): has a rate after 0 s behind one after 0"],
+    "rates: [{after: 0}]": ["$.rates[0].rate (line 1): is missing"],
+    "rates: [5]": ["$.rates[0] (line 1): is the number 5, not a time and a rate"],
+    "ramp: 2s\nrates: [{after: 0, rate: 1}, {after: 9, rate: 2}]": ["$.ramp (line 1): cannot be combined with `rates`"],
     "warmup: 60": ["$.warmup (line 1): takes 60 s of the phase's 60 s"],
     "ramp: 2m": ["$.ramp (line 1): takes 120 s"],
     "operations: 5\nstable: true": ["$.stable (line 2): needs a time limit"],
@@ -332,6 +343,17 @@ SIZES = st.one_of(
 WEIGHTS = st.floats(min_value=1e-6, max_value=1e6)
 
 
+RATES = st.builds(Rate, per_s=st.floats(1e-3, 1e7), arrivals=st.sampled_from(Arrivals))
+CHANGING_RATES = st.builds(
+    lambda per_s, times_s, arrivals: Rate(
+        per_s=0.0, arrivals=arrivals, changes=tuple(RateChange(after_s=at_s, per_s=per_s) for at_s in sorted(times_s))
+    ),
+    st.floats(1e-3, 1e7),
+    st.sets(SECONDS, min_size=1, max_size=4),
+    st.sampled_from(Arrivals),
+)
+
+
 @st.composite
 def jobs(draw: st.DrawFn, *, name: str) -> Job:
     kinds = draw(st.lists(st.sampled_from(MIXABLE), min_size=1, unique=True))
@@ -344,11 +366,12 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
         mix=tuple(Share(kind=kind, weight=draw(WEIGHTS)) for kind in kinds),
         sizes=sizes,
         threads=draw(st.integers(1, 100_000)),
-        rate=draw(st.none() | st.builds(Rate, per_s=st.floats(1e-3, 1e7), arrivals=st.sampled_from(Arrivals))),
+        rate=draw(st.none() | RATES | CHANGING_RATES),
         operations=draw(st.none() | st.integers(1, 10**12)),
         objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyDistribution.ZIPF else 10**12)),
         keys=keys,
         zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyDistribution.ZIPF else 1.0,
+        popular_sizes=draw(st.lists(st.integers(1, 10**12)).map(tuple)) if keys is KeyDistribution.ZIPF else (),
         range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if OperationKind.RANGE in kinds else None,
         part_bytes=draw(st.integers(5 * 1024**2, 5 * 1024**3)),
         list_keys=draw(st.integers(1, 1000)),
@@ -363,12 +386,13 @@ def phases(draw: st.DrawFn, *, name: str) -> Phase:
     own = tuple(draw(jobs(name=job)) for job in names)
     ends = all(job.operations is not None for job in own)
     duration_s = draw(st.none() | SECONDS) if ends else draw(SECONDS)
+    changes = any(job.rate is not None and job.rate.changes for job in own)
     return Phase(
         name=name,
         jobs=own,
         duration_s=duration_s,
         warmup_s=0.0 if duration_s is None else duration_s * draw(st.floats(0, 0.9)),
-        ramp_s=0.0 if duration_s is None else duration_s * draw(st.floats(0, 0.9)),
+        ramp_s=0.0 if duration_s is None or changes else duration_s * draw(st.floats(0, 0.9)),
         stable=duration_s is not None and draw(st.booleans()),
         dimensions=tuple(draw(st.lists(st.dictionaries(LABELS, LABELS, min_size=1, max_size=1), max_size=2))),
     )

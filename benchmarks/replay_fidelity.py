@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Whether `s3bench load --replay` does what a log says, when it says it, and in bounded memory.
+
+    .venv/bin/python benchmarks/replay_fidelity.py [--rates 500,2000,5000] [--seconds 10] [--lines 10000000]
+
+Fidelity: a log of an IBM trace (milliseconds) with PUT, GET, ranges, HEAD and DELETE on keys by Zipf's law is replayed
+against the emulator, whose wire log is compared with it: operations, bytes, and the order on each key. Reads between
+two writes may overlap, so their order among themselves is told apart. The time from the planned to the real start of
+each attempt is that of `--trace`. Bars: operations, bytes and order exact; p99 below 2 ms at every rate.
+
+Memory: `plan_replay` on a log of `--lines` lines of an S3 server access log, out of order within a minute, in a process
+of its own. Bar: VmHWM below 300 MB at ten million lines. `--lines 0` leaves it out, `--rates 0` the other part.
+Exits 1 when a bar is missed.
+"""
+
+import argparse
+import csv
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.wirelog import WireRequest
+
+BUCKET = "bucket"
+P99_BAR_S = 0.002
+MEMORY_BAR_BYTES = 300_000_000
+KEYS = 2000
+
+_OWNER = "79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be"
+_PLAN = """
+import sys, tempfile
+from pathlib import Path
+from s3bench.load.access_log.reading import read_log
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.replay_plan import ReplayRules, plan_replay
+with tempfile.TemporaryDirectory(dir=sys.argv[2]) as directory:
+    plan = plan_replay(read_log(Path(sys.argv[1])), ReplayRules(usual_sizes=fixed(1)), directory=Path(directory),
+                       shares=2, threads=256)
+print(sum(plan.summary.operations.values()), plan.summary.objects_before)
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+
+
+def write_trace(path: Path, rate: int, seconds: float) -> dict[str, list[str]]:
+    """Write a log; gives what is expected on each key."""
+    chance = random.Random(rate)
+    weights = [1 / rank for rank in range(1, KEYS + 1)]
+    keys = [f"{chance.getrandbits(64):016x}" for _ in range(KEYS)]
+    sizes = {key: chance.randrange(1000, 20_000) for key in keys}
+    there = set(keys)
+    expected: dict[str, list[str]] = defaultdict(list)
+    at_ms = 0.0
+    with path.open("w") as file:
+        for key in chance.choices(keys, weights, k=round(rate * seconds)):
+            at_ms += chance.expovariate(rate / 1000)
+            what = chance.choices(("GET", "PUT", "HEAD", "RANGE", "DELETE"), (60, 15, 15, 8, 2))[0]
+            if key not in there:
+                what = "PUT"
+            line = f"{round(at_ms)} REST.{'GET' if what == 'RANGE' else what}.OBJECT {key}"
+            if what == "PUT":
+                sizes[key] = chance.randrange(1000, 20_000)
+                there.add(key)
+            elif what == "DELETE":
+                there.discard(key)
+            size = sizes[key]
+            line += {"GET": f" {size} 0 {size - 1}", "RANGE": f" {size} 100 599", "DELETE": ""}.get(what, f" {size}")
+            file.write(line + "\n")
+            expected[key].append({"GET": f"GET {size}", "PUT": f"PUT {size}", "RANGE": "RANGE 100-599"}.get(what, what))
+    return expected
+
+
+def described(request: WireRequest) -> str:
+    """An operation as `write_trace` names it."""
+    if request.byte_range:
+        return f"RANGE {request.byte_range.removeprefix('bytes=')}"
+    if request.method == "PUT":
+        return f"PUT {request.body_bytes}"
+    return f"GET {request.response_bytes}" if request.method == "GET" else request.method
+
+
+def in_order(operations: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Writes in order, and between them reads in any."""
+    parts: list[list[str]] = [[]]
+    for each in operations:
+        if each.startswith(("PUT", "DELETE")):
+            parts += [[each], []]
+        else:
+            parts[-1].append(each)
+    return tuple(tuple(sorted(part)) for part in parts)
+
+
+def measure(rate: int, seconds: float, directory: Path) -> bool:
+    """Replay at one rate; whether it keeps the bars."""
+    log, trace = directory / f"{rate}.log", directory / f"{rate}.csv"
+    expected = write_trace(log, rate, seconds)
+    home = directory / f"server-{rate}"
+    home.mkdir()
+    with EmulatorEndpoint(directory=home) as emulator:
+        emulator.arm(EmulatorSettings(buckets=(BUCKET,)))
+        command = [sys.executable, "-m", "s3bench", "load", "--endpoint-url", emulator.url, "-b", BUCKET]
+        command += ["--replay", str(log), "--trace", str(trace), "-o", str(directory / f"{rate}.json"), "--quiet"]
+        environment = os.environ | {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        subprocess.run(command, check=True, env=environment)
+        requests = sorted(emulator.collect().requests, key=lambda each: each.started_ns)
+    with trace.open() as file:
+        lines = [line for line in csv.DictReader(file) if line["phase"] == "replay"]
+    late_s = np.array([int(line["started_ns"]) - int(line["planned_ns"]) for line in lines]) / 1e9
+    names = {line["key"] for line in lines}
+    prepared = len(names) - sum(operations[0].startswith("PUT") for operations in expected.values())
+    ours = [each for each in requests if each.path.removeprefix(f"/{BUCKET}/") in names][prepared:]
+    sent: dict[str, list[str]] = defaultdict(list)
+    for request in ours:
+        sent[request.path].append(described(request))
+    wanted = [each for operations in expected.values() for each in operations]
+    exact = Counter(map(described, ours)) == Counter(wanted)
+    ordered = Counter(map(in_order, sent.values())) == Counter(map(in_order, expected.values()))
+    strict = sum((Counter(map(tuple, sent.values())) & Counter(map(tuple, expected.values()))).values())
+    p50, p99, p999 = np.percentile(late_s, (50, 99, 99.9)) * 1e3
+    print(
+        f"{rate:>6,}/s  {len(ours):>7,} of {len(wanted):,} operations  exact: {exact}  order: {ordered} "
+        f"(reads too: {strict} of {len(expected)} keys)  late: p50 {p50:.3f} ms, p99 {p99:.3f} ms, p99.9 {p999:.3f} ms"
+    )
+    return exact and ordered and bool(p99 < P99_BAR_S * 1e3)
+
+
+def write_s3_log(path: Path, lines: int) -> None:
+    """Write a long log, about a thousand lines a second, out of order within a minute."""
+    chance = random.Random(1)
+    with path.open("w", buffering=1 << 20) as file:
+        for number in range(lines):
+            at_s = 1_549_411_200 + number // 1000 + chance.randrange(60)
+            time_text = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(at_s))
+            key = f"photos/{int(chance.paretovariate(0.3)) % (lines // 3 + 1)}.jpg"
+            what = "PUT" if chance.random() < 0.2 else "GET"
+            file.write(
+                f"{_OWNER} bucket [{time_text}] 192.0.2.3 {_OWNER} 3E57427F3EXAMPLE REST.{what}.OBJECT {key} "
+                f'"{what} /{key} HTTP/1.1" 200 - 4096 4096 12 10 "-" "aws-cli/2.0" - id= SigV4 -\n'
+            )
+
+
+def measure_memory(lines: int, directory: Path) -> bool:
+    """Plan a long log; whether it keeps the bar."""
+    log = directory / "long.log"
+    write_s3_log(log, lines)
+    begun_s = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", _PLAN, str(log), str(directory)], check=True, capture_output=True, text=True
+    )
+    elapsed_s = time.perf_counter() - begun_s
+    counts, kib = done.stdout.splitlines()
+    log.unlink()
+    memory_bytes = int(kib) * 1024
+    print(
+        f"{lines:,} lines planned in {elapsed_s:.1f} s ({lines / elapsed_s:,.0f} lines/s), VmHWM "
+        f"{memory_bytes / 1e6:.0f} MB (operations, objects before: {counts})"
+    )
+    return memory_bytes < MEMORY_BAR_BYTES
+
+
+def main() -> int:
+    """Measure what is asked for; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rates", default="500,2000,5000")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument(
+        "--directory", type=Path, default=None, help="where logs are written (2.5 GB), default: $TMPDIR"
+    )
+    options = parser.parse_args()
+    print(f"load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
+    kept = True
+    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        for rate in filter(None, map(int, options.rates.split(","))):
+            kept &= measure(rate, options.seconds, Path(directory))
+        if options.lines:
+            kept &= measure_memory(options.lines, Path(directory))
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""S3 server access logs (https://docs.aws.amazon.com/AmazonS3/latest/userguide/AccessLogFormat.html).
+
+Times are those at which requests were received, in whole seconds; lines are in no particular order. Keys stay encoded
+as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known.
+"""
+
+import re
+from collections.abc import Callable
+from http import HTTPStatus
+
+from s3bench.load.access_log.broken_line import BrokenLine
+from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.timestamps import common_log_s
+from s3bench.load.operation import OperationKind
+
+EXAMPLE = 'OWNER BUCKET [06/Feb/2019:00:00:38 +0000] IP REQUESTER ID REST.GET.OBJECT KEY "GET /KEY HTTP/1.1" 200 ...'
+
+_LINE = re.compile(
+    r'\S+ (\S+) \[([^\]]+)\] \S+ \S+ \S+ (\S+) (\S+) (?:"[^"]*"|-) (\d{3}|-) \S+ '
+    r"(\d{1,18}|-) (\d{1,18}|-) (\d{1,18}|-)(?: |$)",
+    re.ASCII,
+)
+_KINDS = {
+    "REST.GET.OBJECT": OperationKind.GET,
+    "WEBSITE.GET.OBJECT": OperationKind.GET,
+    "REST.HEAD.OBJECT": OperationKind.HEAD,
+    "WEBSITE.HEAD.OBJECT": OperationKind.HEAD,
+    "REST.PUT.OBJECT": OperationKind.PUT,
+    "REST.POST.OBJECT": OperationKind.PUT,  # a form upload
+    "REST.DELETE.OBJECT": OperationKind.DELETE,
+    "BATCH.DELETE.OBJECT": OperationKind.DELETE,  # one line for each key of a DeleteObjects
+    "REST.GET.BUCKET": OperationKind.LIST,
+    "REST.COPY.OBJECT": OperationKind.COPY,
+    "REST.POST.UPLOADS": OperationKind.MULTIPART_CREATE,
+    "REST.PUT.PART": OperationKind.MULTIPART_PART,
+    "REST.POST.UPLOAD": OperationKind.MULTIPART_COMPLETE,
+    "REST.DELETE.UPLOAD": OperationKind.MULTIPART_ABORT,
+}
+_SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
+_PARTIAL = "206"
+
+
+def parser() -> Callable[[str], LoggedRequest]:
+    """The parser of a line, which raises `BrokenLine`."""
+    return _parse
+
+
+def _parse(line: str) -> LoggedRequest:
+    match = _LINE.match(line)
+    if match is None:
+        raise BrokenLine("not a line of an S3 server access log")
+    bucket, time, operation, key, status, sent, size, total_ms = match.groups()
+    kind = _KINDS.get(operation)
+    if kind is OperationKind.GET and status == _PARTIAL:
+        kind = OperationKind.RANGE
+    object_bytes = None if size == "-" else int(size)
+    return LoggedRequest(
+        at_s=common_log_s(time),
+        kind=kind,
+        operation=operation,
+        bucket=bucket,
+        key="" if key == "-" else key,
+        object_bytes=object_bytes,
+        body_bytes=object_bytes if kind in _SENDING else 0 if sent == "-" else int(sent),
+        status=int(HTTPStatus.OK) if status == "-" else int(status),
+        elapsed_s=None if total_ms == "-" else int(total_ms) / 1e3,
+    )

@@ -1,0 +1,38 @@
+"""The part of a log that is used, by times and lengths."""
+
+import pytest
+
+from s3bench.errors import BadInput
+from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.time_selection import TimeSelection
+
+NOON_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
+LOG = [LoggedRequest(at_s=NOON_S + minute * 60, kind=None, operation="x") for minute in range(60)]
+
+
+def minutes(selection: TimeSelection) -> list[int]:
+    return [round(request.at_s - NOON_S) // 60 for request in selection.of(LOG)]
+
+
+@pytest.mark.parametrize(
+    ("from_minute", "to_minute", "span_s", "first", "last"),
+    [
+        (None, None, None, 0, 59),
+        (10, None, None, 10, 59),
+        (10, 20, None, 10, 19),
+        (10, None, 120.0, 10, 11),
+        (10, 11, 120.0, 10, 10),
+        (None, None, 120.0, 0, 1),
+        (None, 30, None, 0, 29),
+    ],
+)
+def test_requests_are_selected_by_times_and_lengths(
+    from_minute: int | None, to_minute: int | None, span_s: float | None, first: int, last: int
+) -> None:
+    from_s, to_s = (None if minute is None else NOON_S + minute * 60 for minute in (from_minute, to_minute))
+    assert minutes(TimeSelection(from_s=from_s, to_s=to_s, span_s=span_s)) == list(range(first, last + 1))
+
+
+def test_an_end_before_the_beginning_is_refused() -> None:
+    with pytest.raises(BadInput, match="--to is not after --from"):
+        minutes(TimeSelection(from_s=NOON_S, to_s=NOON_S))
