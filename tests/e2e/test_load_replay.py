@@ -11,6 +11,7 @@ import pytest
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.network.model import parse_network
 from s3bench.s3.wirelog import WireRequest
 from tests.e2e.conftest import Emulators, Finished
 from tests.load.access_log.examples import s3_line
@@ -57,6 +58,8 @@ def measured(requests: tuple[WireRequest, ...], puts_before: int) -> list[WireRe
 def test_operations_bytes_and_order_on_each_key_are_those_of_the_log(
     replay: Callable[..., Finished], emulator: EmulatorEndpoint, tmp_path: Path
 ) -> None:
+    network = parse_network("ttfb=lognormal:3ms:20ms,seed=7")  # so that responses overlap, and would overtake
+    emulator.arm(EmulatorSettings(buckets=(BUCKET,)), network=network)
     chance = random.Random(7)
     expected: defaultdict[str, list[str]] = defaultdict(list)
     sizes: dict[str, int] = {}
