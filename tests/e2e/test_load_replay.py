@@ -138,6 +138,7 @@ def test_uploads_lists_deletes_and_missing_objects_are_replayed(
     told = json.loads(results.read_text())["options"]["replay"]
     assert told["operations"] == {"get": 2, "head": 1, "delete": 1, "list": 1, "multipart": 1}
     assert told["not_replayed"] == {"REST.COPY.OBJECT": 1, "REST.PUT.OBJECT with status 403": 1}
+    assert "replay: not replayed, 1 times: REST.COPY.OBJECT" in json.loads(results.read_text())["warnings"]
     assert told["skipped"] == ["line 12: not a line of an S3 server access log"]
     assert "not replayed, 1 times: REST.COPY.OBJECT" in finished.err
     requests = measured(emulator.collect().requests, 0)
