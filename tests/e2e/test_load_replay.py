@@ -85,6 +85,7 @@ def test_operations_bytes_and_order_on_each_key_are_those_of_the_log(
     finished = replay(log, "-o", str(results), "--speed", "2")
     assert finished.code == 0, finished.err
     assert "secret-name" not in results.read_text()
+    assert "removed 30 objects" in finished.err
     document = json.loads(results.read_text())
     told = document["options"]["replay"]
     assert told["lines"] == 600
