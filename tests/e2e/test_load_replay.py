@@ -11,6 +11,7 @@ import pytest
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.network.model import parse_network
 from s3bench.s3.wirelog import WireRequest
 from tests.e2e.conftest import Emulators, Finished
 from tests.load.access_log.examples import s3_line
@@ -57,6 +58,8 @@ def measured(requests: tuple[WireRequest, ...], puts_before: int) -> list[WireRe
 def test_operations_bytes_and_order_on_each_key_are_those_of_the_log(
     replay: Callable[..., Finished], emulator: EmulatorEndpoint, tmp_path: Path
 ) -> None:
+    network = parse_network("ttfb=lognormal:3ms:20ms,seed=7")  # so that responses overlap, and would overtake
+    emulator.arm(EmulatorSettings(buckets=(BUCKET,)), network=network)
     chance = random.Random(7)
     expected: defaultdict[str, list[str]] = defaultdict(list)
     sizes: dict[str, int] = {}
@@ -82,6 +85,7 @@ def test_operations_bytes_and_order_on_each_key_are_those_of_the_log(
     finished = replay(log, "-o", str(results), "--speed", "2")
     assert finished.code == 0, finished.err
     assert "secret-name" not in results.read_text()
+    assert "removed 30 objects" in finished.err
     document = json.loads(results.read_text())
     told = document["options"]["replay"]
     assert told["lines"] == 600
@@ -135,6 +139,7 @@ def test_uploads_lists_deletes_and_missing_objects_are_replayed(
     told = json.loads(results.read_text())["options"]["replay"]
     assert told["operations"] == {"get": 2, "head": 1, "delete": 1, "list": 1, "multipart": 1}
     assert told["not_replayed"] == {"REST.COPY.OBJECT": 1, "REST.PUT.OBJECT with status 403": 1}
+    assert "replay: not replayed, 1 times: REST.COPY.OBJECT" in json.loads(results.read_text())["warnings"]
     assert told["skipped"] == ["line 12: not a line of an S3 server access log"]
     assert "not replayed, 1 times: REST.COPY.OBJECT" in finished.err
     requests = measured(emulator.collect().requests, 0)

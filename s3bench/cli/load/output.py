@@ -38,6 +38,7 @@ from s3bench.results.document import Document, encode_document, render_time
 from s3bench.results.file import check_output, write_document
 from s3bench.results.redaction import redact
 from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.visible import visible
 
 
 class LoadOutput:
@@ -112,7 +113,8 @@ class LoadOutput:
         """Record what is replayed, now that the log has been read; `plan` is the run's with the phase of the replay."""
         self._plan = plan
         options = {**plan.recorded, "replay": msgspec.to_builtins(summary)}
-        self.document = msgspec.structs.replace(self.document, options=options)
+        warnings = tuple(f"replay: {visible(each)}" for each in summary.differences)
+        self.document = msgspec.structs.replace(self.document, options=options).with_warnings(warnings)
 
     def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete."""

@@ -42,6 +42,7 @@ MULTIPART_FROM_BYTES = 1024**3
 _BATCH_ROWS = 1 << 16
 _SLICE_ROWS = 1 << 13  # rows that are Python objects at a time
 _NAMES_MAX = 1000
+_NAMES_SHOWN = 10
 _KEY_MASK = (1 << 62) - 1
 _MISSING_KEY = 1 << 62
 _NS = 1_000_000_000
@@ -111,6 +112,22 @@ class ReplaySummary(msgspec.Struct, frozen=True, kw_only=True):
     resized: int
 
     @property
+    def differences(self) -> tuple[str, ...]:
+        """How the replay differs from the log, which its result warns of."""
+        lines = [f"skipped, {each}" for each in self.skipped]
+        shown = tuple(self.not_replayed.items())[:_NAMES_SHOWN]
+        lines += [f"not replayed, {count:,} times: {name}" for name, count in shown]
+        if more := len(self.not_replayed) - len(shown):
+            lines.append(f"not replayed: {more:,} other kinds, which the results document names")
+        for count, what in (
+            (self.sizes_unknown, "objects have no size in the log, and get that of --size"),
+            (self.starts_unknown, "ranges have no start in the log, and get a random one"),
+            (self.resized, "GETs had another size in the log than the object has in the replay"),
+        ):
+            lines += [f"{count:,} {what}"] * bool(count)
+        return tuple(lines)
+
+    @property
     def words(self) -> tuple[str, ...]:
         """What is worth a line on stderr."""
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.operations.items())
@@ -118,14 +135,7 @@ class ReplaySummary(msgspec.Struct, frozen=True, kw_only=True):
             f"replay of {self.lines:,} lines ({self.format}): {kinds}, planned over {self.duration_s:,.1f} s",
             f"{self.objects_before:,} objects are read or deleted and not written before in the log",
         ]
-        lines += [f"skipped, {each}" for each in self.skipped]
-        lines += [f"not replayed, {count:,} times: {name}" for name, count in self.not_replayed.items()]
-        for count, what in (
-            (self.sizes_unknown, "objects have no size in the log, and get that of --size"),
-            (self.starts_unknown, "ranges have no start in the log, and get a random one"),
-            (self.resized, "GETs had another size in the log than the object has in the replay"),
-        ):
-            lines += [f"{count:,} {what}"] * bool(count)
+        lines += self.differences
         if self.whole_seconds:
             lines.append("times of the log are whole seconds: the operations of a second are spread evenly over it")
         return tuple(lines)
