@@ -25,7 +25,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class DescribedFiles:
     """The sizes, exact unless they were read from a condensed document, the document, and warnings for the user."""
 
     sizes: FileSizes
@@ -33,7 +33,7 @@ class Description:
     warnings: tuple[str, ...]
 
 
-def describe_path(path: Path) -> Description:
+def describe_path(path: Path) -> DescribedFiles:
     """Describe the directory, listing or sizes document `path`. Raises `BadInput`."""
     if path.is_dir():
         return describe_directory(path)
@@ -46,17 +46,17 @@ def describe_path(path: Path) -> Description:
     return describe_content(content, source=str(path))
 
 
-def describe_content(content: bytes, *, source: str) -> Description:
+def describe_content(content: bytes, *, source: str) -> DescribedFiles:
     """Describe a listing or a sizes document. Raises `BadInput`."""
     if is_sizes_document(content):
         document = parse_sizes(content, source=source)
-        return Description(sizes=document.file_sizes, document=document, warnings=())
+        return DescribedFiles(sizes=document.file_sizes, document=document, warnings=())
     listing = parse_listing(content, source=source)
     left_out = LeftOut(folder_markers=listing.folder_markers)
     return _description(listing.sizes, listing.folders, left_out, {}, source)
 
 
-def describe_directory(root: Path) -> Description:
+def describe_directory(root: Path) -> DescribedFiles:
     """Describe the files below a directory. Symbolic links are not followed, except `root` itself."""
     found = _Found()
     found.enter(os.fspath(root))
@@ -109,13 +109,13 @@ class _Found:
 
 def _description(
     sizes: Counter[int], folders: int, left_out: LeftOut, named: dict[str, list[str]], source: str
-) -> Description:
+) -> DescribedFiles:
     warnings = tuple(_warnings(left_out, named))
     if not sizes:
         raise BadInput(f"{source} has no files", "\n".join(warnings), "pass a directory or a listing with files")
     found = FileSizes.of(sizes)
     document = SizesDocument.of(found, folders=folders, left_out=left_out)
-    return Description(sizes=found, document=document, warnings=warnings)
+    return DescribedFiles(sizes=found, document=document, warnings=warnings)
 
 
 def _warnings(left_out: LeftOut, named: dict[str, list[str]]) -> Iterator[str]:

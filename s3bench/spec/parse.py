@@ -72,6 +72,7 @@ def _with_like(definition: Definition, at: Steps, report: Report, beside: Path |
     if SIZES_DIMENSION in dict(definition.dimensions):
         what = f"gives results the dimension {SIZES_DIMENSION}, which `dimensions` has too"
         report.add(place, Complaint(what, "give the one in `dimensions` another name"))
+        return definition
     return replace(
         definition,
         dimensions=(*definition.dimensions, (SIZES_DIMENSION, identity_of(made))),

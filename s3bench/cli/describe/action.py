@@ -7,7 +7,7 @@ import click
 
 from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
-from s3bench.run.description import Description, describe_content, describe_path
+from s3bench.run.description import DescribedFiles, describe_content, describe_path
 from s3bench.spec.file_sizes import sizes_words
 from s3bench.spec.sizes_document import encode_sizes
 
@@ -24,13 +24,13 @@ def describe(path: Path, *, quiet: bool) -> None:
         click.echo(f"s3bench: {_summary(found)}", err=True)
 
 
-def _from_stdin() -> Description:
+def _from_stdin() -> DescribedFiles:
     if sys.stdin.isatty():
         raise BadInput("no listing on stdin", fix="aws s3 ls --recursive s3://bucket | s3bench describe -")
     return describe_content(sys.stdin.buffer.read(), source="stdin")
 
 
-def _summary(found: Description) -> str:
+def _summary(found: DescribedFiles) -> str:
     error, folders = found.document.size_error_max, found.document.folders
     exact = f"sizes within {error:.1%}" if error else "all sizes exact"
     return f"{sizes_words(found.sizes)}; {folders:,} folder{'' if folders == 1 else 's'}; {exact}"

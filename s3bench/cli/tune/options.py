@@ -12,7 +12,7 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.registry import known_clients
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
-from s3bench.run.description import Description, describe_path
+from s3bench.run.description import DescribedFiles, describe_path
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
 from s3bench.spec.file_sizes import FileSizes, sample_words
@@ -73,7 +73,7 @@ class TuneOptions:
     verbose: bool
     force: bool
     quiet: bool
-    described: Description | None = None
+    described: DescribedFiles | None = None
 
     @classmethod
     def of(cls, typed: Mapping[str, Any]) -> Self:
@@ -112,7 +112,7 @@ class TuneOptions:
         sample = sample_words(self.described.sizes, self._sample(self.described))
         return (*self.described.warnings, *((f"tuned with {sample}",) if sample else ()))
 
-    def _sample(self, described: Description) -> FileSizes:
+    def _sample(self, described: DescribedFiles) -> FileSizes:
         """At most as many files as asked for, and few distinct sizes."""
         bytes_max = parse_size("--sample-size", self.sample_size)
         return described.sizes.sample(files_max=self.sample_files, bytes_max=bytes_max).condensed()
