@@ -87,7 +87,7 @@ def _plan_mixed(setting: Setting, workload: Workload, habits: Habits) -> Request
     allowed = setting.descriptor.tuning.requests_at_once(dict(setting.values), workload, parts_max, habits)
     lanes = min(allowed, requests)
     rounds = math.ceil(requests / lanes)
-    lane_bytes = max(workload.total_bytes / lanes, one.lane_bytes)
+    lane_bytes = max(rounds * workload.total_bytes / requests, one.lane_bytes)
     waiting = habits.lookups_per_file * workload.files + (2.0 * in_parts if workload.is_upload else 0.0)
     listings = math.ceil(workload.files / _LISTED_PER_PAGE) if _lists(workload) else 0
     return RequestPlan(

@@ -57,6 +57,7 @@ def test_a_sample_is_told_as_a_warning(folder: Path) -> None:
     ],
 )
 def test_what_contradicts_the_folder_is_refused(folder: Path, line: str, said: str) -> None:
+    words = line.replace("FOLDER", str(folder).replace(" ", "\\ "))
     with pytest.raises(BadInput) as caught:
-        typed(f"{line.replace('FOLDER', str(folder).replace(' ', r'\ '))} {NETWORK}")
+        typed(f"{words} {NETWORK}")
     assert said in str(caught.value)
