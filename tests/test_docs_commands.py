@@ -95,6 +95,8 @@ OTHER_INPUTS = {
     "bisect.json": "bisect.json",
     "tune.jsonl": "tune.jsonl",
 }
+DESCRIBED = {"./folder/listing.txt", "sizes.json", "listing.txt"}
+"""Listings of a bucket, and a folder with one file."""
 
 
 class Planned(Exception):
@@ -118,7 +120,7 @@ class Reader:
         outputs = [word for before, word in pairwise(words) if before in OUTPUT_OPTIONS]
         for word in words:
             if word not in outputs:
-                self._provide(word)
+                self._provide(f"{word}/listing.txt" if word == "./folder" else word)
         if words[0] == "history" and not self._has_history:
             self._has_history = True
             CliRunner().invoke(s3bench_command, ["history", "add", *map(str, self._samples.glob("run*.json"))])
@@ -142,6 +144,9 @@ class Reader:
             language = name.partition(".")[2]
             Path(name).write_text([block.text for block in blocks_of(self._page) if block.language == language][-1])
             Path("first-bytes.txt").write_text("21ms\n")
+        elif name in DESCRIBED:
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text("2026-01-01 00:00:00          5 file\n")
         elif name == "s4.yaml":
             Path(name).write_bytes((ROOT / "tests" / "load" / "data" / "s4.yaml").read_bytes())
         elif (self._page.parent / name).is_file() and self._page.is_relative_to(ROOT / "examples"):

@@ -41,6 +41,7 @@ COMMANDS = {
         "serve.command:serve_command",
         "Run an S3 server in memory, or one with scripted responses.",
     ),
+    "describe": ("describe.command:describe_command", "Describe the files of a folder or a bucket by their sizes."),
     "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
     "completion": ("completion:completion_command", "Print the completion script of a shell."),

@@ -67,11 +67,9 @@ def plan_tree(environment: Environment) -> FixtureTree:
         _place(root, file.name, FixtureContent(seed=file.name, generated_bytes=file.size_bytes, fill=file.fill))
     for directory in environment.file_dirs:
         _directory(root, _parts(directory.name), directory.name)
-        for file_name in directory.file_names():
+        for file_name, size_bytes in zip(directory.file_names(), directory.file_sizes(), strict=True):
             name = f"{directory.name.rstrip('/')}/{file_name}"
-            _place(
-                root, name, FixtureContent(seed=name, generated_bytes=directory.file_size_bytes, fill=directory.fill)
-            )
+            _place(root, name, FixtureContent(seed=name, generated_bytes=size_bytes, fill=directory.fill))
     for literal in environment.file_literals:
         _place_literal(root, literal)
     return root

@@ -71,7 +71,7 @@ def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> i
     if transfer.filters or transfer.verb is Verb.SYNC:
         return None
     directory = next((item for item in environment.file_dirs if item.name.rstrip("/") == name), None)
-    return None if directory is None else directory.file_count * directory.file_size_bytes
+    return None if directory is None else directory.total_bytes
 
 
 def served_files(log: WireLog) -> dict[str, str]:

@@ -6,6 +6,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, repeat
+
+from s3bench.spec.file_sizes import SizeCounts
 
 
 class Fill(StrEnum):
@@ -30,19 +33,46 @@ class FixtureFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixtureDir:
-    """A directory of equal generated files (`environment.file_dirs[]`: `name`, `file_count`, `file_size`, `fill`).
+    """A directory of generated files (`environment.file_dirs[]`: `name`, `file_count`, `file_size`, `fill`).
 
-    The files are named `file-000000` and so on, six digits at least.
+    The files are named `file-000000` and so on, six digits at least. Those of `environment.like` differ in size:
+    `sizes` has their sizes, and `file_size_bytes` is the largest. `left_out` says what they leave out as a sample.
     """
 
     name: str
     file_count: int
     file_size_bytes: int
     fill: Fill = Fill.ZERO
+    sizes: SizeCounts = ()
+    left_out: str | None = None
 
     def file_names(self) -> Iterator[str]:
         """Yield the names of its files, without the directory, in order."""
         return (f"file-{index:06d}" for index in range(self.file_count))
+
+    def file_sizes(self) -> Iterator[int]:
+        """Yield the sizes of its files in the order of their names."""
+        counts = self.sizes or ((self.file_size_bytes, self.file_count),)
+        return chain.from_iterable(repeat(size, count) for size, count in counts)
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all its files."""
+        return sum(size * count for size, count in self.sizes or ((self.file_size_bytes, self.file_count),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeFiles:
+    """Files by the sizes in the file `sizes` (`environment.like`), at most `files_max` of `bytes_max` bytes in all.
+
+    `s3bench.spec.parse` reads that file and makes it a `FixtureDir`, so that a parsed definition has none of these.
+    """
+
+    sizes: str
+    name: str = "files"
+    fill: Fill = Fill.RANDOM
+    files_max: int = 10_000_000
+    bytes_max: int = 10_000 * 5 * 1024**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +95,7 @@ class Environment:
     file_dirs: tuple[FixtureDir, ...] = ()
     file_literals: tuple[FileLiteral, ...] = ()
     config: str = "[default]"
+    like: LikeFiles | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

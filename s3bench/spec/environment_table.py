@@ -1,12 +1,15 @@
 """The keys of `environment`: fixtures and the AWS config file, with types, limits, defaults and meanings."""
 
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from s3bench.spec.awsconfig import check_config
 from s3bench.spec.client_traits import KnownClients
-from s3bench.spec.compound import ListOf, Record, RecordKey
-from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
+from s3bench.spec.compound import Either, ListOf, Record, RecordKey
+from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile, LikeFiles
 from s3bench.spec.names import FIXTURE_NAME
+from s3bench.spec.reader import JsonObject, Report, Steps
 from s3bench.spec.shape import Text, TextRule, WholeNumber, Word
 
 OBJECT_BYTES_MAX = 10_000 * 5 * 1024**3
@@ -137,6 +140,72 @@ FILE_LITERAL = Record(
 )
 
 
+LIKE = Record(
+    make=LikeFiles,
+    noun="an object with sizes of files",
+    keys=(
+        RecordKey(
+            name="sizes",
+            becomes="sizes",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="The file with the sizes, from `s3bench describe`, relative to the definition file and below its "
+            "directory.",
+            examples=("sizes.json",),
+        ),
+        RecordKey(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            meaning="Name of the directory to create, relative to the workspace. Its files are called `file-000000`, "
+            "`file-000001`, ..., the smallest first.",
+            default="files",
+        ),
+        RecordKey(
+            name="fill",
+            becomes="fill",
+            shape=Word(words=Fill, noun="a fill"),
+            meaning="What the bytes are: `zero`, null bytes; `random`, noise, the same in every run, different in "
+            "every file.",
+            default="random",
+        ),
+        RecordKey(
+            name="files_max",
+            becomes="files_max",
+            shape=WholeNumber(minimum=1, maximum=FILE_COUNT_MAX, unit="files"),
+            meaning="If there are more files, a sample of so many is made.",
+            default=FILE_COUNT_MAX,
+            examples=(500,),
+        ),
+        RecordKey(
+            name="bytes_max",
+            becomes="bytes_max",
+            shape=WholeNumber(minimum=1, maximum=OBJECT_BYTES_MAX, unit="bytes"),
+            meaning="If the files are larger together, a sample of about this size is made.",
+            default=OBJECT_BYTES_MAX,
+            examples=(1000000000,),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LikeName:
+    """The name of a file of sizes alone, with the defaults of all else."""
+
+    name: Text
+
+    @property
+    def noun(self) -> str:
+        return self.name.noun
+
+    def read(self, value: Any, at: Steps, report: Report) -> LikeFiles:
+        return LikeFiles(sizes=self.name.read(value, at, report))
+
+    def schema(self) -> dict[str, Any]:
+        return self.name.schema()
+
+
 def environment_shape(clients: KnownClients) -> Record[Environment]:
     """The keys of `environment`; `config` may set what the `clients` read."""
     return Record(
@@ -163,6 +232,14 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
                 shape=ListOf(item=FILE_DIR),
                 meaning="Directories of many equal files, created before each iteration.",
                 default=[],
+            ),
+            RecordKey(
+                name="like",
+                becomes="like",
+                shape=Either(usual=_LikeName(name=Text(rule=FIXTURE_NAME)), special=LIKE, special_type=JsonObject),
+                meaning="A directory of files with the sizes that `s3bench describe` found, created before each "
+                "iteration: the name of its file, or an object that also limits the number of files.",
+                examples=("sizes.json", {"sizes": "sizes.json", "files_max": 500}),
             ),
             RecordKey(
                 name="config",

@@ -6,6 +6,7 @@ It also gives the sizes of fixtures by name, for checking bodies from files.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeVar
 
 from s3bench.spec.definition import Environment, FixtureDir
@@ -31,7 +32,9 @@ class Fixtures:
         if name in self._sizes:
             return self._sizes[name]
         found = self._generated_by(name)
-        return found[0].file_size_bytes if found else None
+        if not found:
+            return None
+        return next(islice(found[0].file_sizes(), int(name.rpartition("-")[2]), None))
 
     def directory(self, name: str) -> FixtureDir | None:
         """Return the generated directory `name`, or `None`."""
@@ -96,7 +99,7 @@ class Fixtures:
 
     def total_bytes(self) -> int:
         """Return the total size of all files."""
-        directories = sum(found.file_count * found.file_size_bytes for found, _ in self._dirs.values())
+        directories = sum(found.total_bytes for found, _ in self._dirs.values())
         return sum(self._sizes.values()) + directories
 
 
@@ -116,8 +119,13 @@ def _parents(name: str) -> Iterator[str]:
 def check_fixtures(environment: Environment, at: Steps, report: Report) -> Fixtures:
     """Report problems between the fixtures of the environment `at`, and return them by name."""
     fixtures = Fixtures()
-    for directory, place in _readable(environment.file_dirs, (*at, "file_dirs"), report, fixtures):
+    own = tuple(directory for directory in environment.file_dirs if not directory.sizes)
+    for directory, place in _readable(own, (*at, "file_dirs"), report, fixtures):
         fixtures.add_dir(directory, place, report)
+    for directory in environment.file_dirs[len(own) :]:
+        fixtures.add_dir(directory, (*at, "like"), report)
+    if report.touches((*at, "like")):
+        fixtures.complete = False
     for file, place in _readable(environment.files, (*at, "files"), report, fixtures):
         fixtures.add_file(file.name, file.size_bytes, place, report)
     for literal, place in _readable(environment.file_literals, (*at, "file_literals"), report, fixtures):

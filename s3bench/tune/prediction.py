@@ -70,11 +70,13 @@ def predict_others(
 ) -> tuple[Prediction, ...]:
     """The same setting for half and ten times the size, for ten times the files, and on other instance types.
 
+    Files of different sizes are only multiplied.
+
     Without a network model there are no instance types, since the share of the link in the time is unknown.
     """
-    sizes = (max(1, workload.size_bytes // 2), workload.size_bytes * _TIMES)
+    sizes = () if workload.sizes else (max(1, workload.size_bytes // 2), workload.size_bytes * _TIMES)
     others = [msgspec.structs.replace(workload, size_bytes=size) for size in sizes]
-    others.append(msgspec.structs.replace(workload, files=workload.files * _TIMES))
+    others.append(workload.times(_TIMES))
     links = [] if network is None else [parse_network(PREFIX + name) for name in instances]
     return (
         *(predict(model, setting, other, network) for other in others),

@@ -7,6 +7,7 @@ from its runs.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import median
 
 from s3bench.clients.tuning.client_tuning import Habits
@@ -20,6 +21,8 @@ _LISTED_PER_PAGE = 1000
 _UNKNOWN_PART_BYTES = 8 * MIB
 """Taken for the parts of a client that chooses them by itself and was not seen to."""
 
+
+_PLANS_KEPT = 1 << 14
 
 _AT_ONCE = (ParameterRole.CONCURRENCY, ParameterRole.THROUGHPUT)
 
@@ -45,6 +48,8 @@ class RequestPlan:
 
 def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
     """The requests that a client makes for `workload` under `setting`."""
+    if workload.sizes:
+        return _plan_mixed(setting, workload, habits)
     tuning = setting.descriptor.tuning
     part = _part_bytes(setting, workload, habits)
     is_in_parts = _is_in_parts(setting, workload, part)
@@ -63,6 +68,36 @@ def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> Reque
         in_turn=per_file * math.ceil(workload.files / lanes) + listings,
         first_bytes=part if is_alone else 0,
         fill_bytes=min(part, round(lane_bytes)) if workload.is_upload else 0,
+    )
+
+
+@lru_cache(maxsize=_PLANS_KEPT)
+def _plan_mixed(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
+    """The requests for files of several sizes, each size planned as if it were alone.
+
+    Connections take what is left, so the busiest one makes an equal share of all requests, which are as large as they
+    are on average; but never less than what the largest file needs with the connections that one file gets.
+    """
+    each_size = workload.of_each_size()
+    plans = [plan_requests(setting, each, habits) for each in each_size]
+    in_parts = sum(each.files for each, plan in zip(each_size, plans, strict=True) if plan.requests > each.files)
+    one = plan_requests(setting, Workload(action=workload.action, size_bytes=workload.size_bytes), habits)
+    requests = sum(plan.requests for plan in plans)
+    parts_max = plans[-1].requests // each_size[-1].files
+    allowed = setting.descriptor.tuning.requests_at_once(dict(setting.values), workload, parts_max, habits)
+    lanes = min(allowed, requests)
+    rounds = math.ceil(requests / lanes)
+    lane_bytes = max(rounds * workload.total_bytes / requests, one.lane_bytes)
+    waiting = habits.lookups_per_file * workload.files + (2.0 * in_parts if workload.is_upload else 0.0)
+    listings = math.ceil(workload.files / _LISTED_PER_PAGE) if _lists(workload) else 0
+    return RequestPlan(
+        total_bytes=workload.total_bytes,
+        requests=requests,
+        lanes=lanes,
+        rounds=max(rounds, one.rounds),
+        lane_bytes=lane_bytes,
+        in_turn=max(waiting / lanes, one.in_turn) + listings,
+        fill_bytes=min(one.fill_bytes, round(lane_bytes)),
     )
 
 

@@ -17,7 +17,7 @@ from s3bench.results.versioned import decode_versioned
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 
-STUDY_VERSION = 2
+STUDY_VERSION = 3
 
 
 class Search(StrEnum):

@@ -23,7 +23,11 @@ def definition_of(workload: Workload, *, config: str) -> Definition:
     fixture: FixtureFile | FixtureDir
     if workload.is_recursive:
         fixture = FixtureDir(
-            name=_DIRECTORY, file_count=workload.files, file_size_bytes=workload.size_bytes, fill=Fill.RANDOM
+            name=_DIRECTORY,
+            file_count=workload.files,
+            file_size_bytes=workload.size_bytes,
+            sizes=workload.sizes,
+            fill=Fill.RANDOM,
         )
     else:
         fixture = FixtureFile(name=_FILE, size_bytes=workload.size_bytes, fill=Fill.RANDOM)

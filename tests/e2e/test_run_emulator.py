@@ -174,3 +174,29 @@ class TestNetwork:
         network = finished.document["options"]["network"]
         assert (network["ttfb_samples"], network["ttfb_p50_s"]) == (3, 0.002)
         assert "ttfb_samples_s" not in network
+
+
+def test_a_real_client_moves_files_like_those_of_a_folder_both_ways(
+    s3bench: Run, define: Define, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, size in enumerate((0, 100, 100, 5000, 9 * MIB)):
+        (folder / str(number)).write_bytes(bytes(size))
+    (tmp_path / "sizes.json").write_text(s3bench("describe", folder).out)
+    environment = {"like": {"sizes": "sizes.json", "files_max": 4}}
+    there = ["s3", "cp", "files", "s3://bucket/files", "--recursive"]
+    back = ["s3", "cp", "s3://bucket/files", "landed", "--recursive"]
+    file = define(
+        *(
+            {"name": name, "command": command, "clients": ["s5cmd"], "environment": environment}
+            for name, command in (("up", there), ("down", back))
+        )
+    )
+    finished = s3bench("run", *EMULATOR, "-n", "1", file)
+    assert finished.code == 0, finished.err
+    assert [result["errors"] for result in finished.results] == [[], []]
+    up, _ = finished.results
+    assert any("a sample of 4 of 5 files" in line for line in finished.document["warnings"])
+    [identity] = [value for each in up["dimensions"] for key, value in each.items() if key == "FileSizes"]
+    assert identity.startswith("4 files ")

@@ -109,3 +109,22 @@ def test_clients_are_compared_at_their_defaults(s3bench: Run) -> None:
     assert "s5cmd" in finished.out
     assert "crt-python" in finished.out
     assert "Gb/s" in finished.out
+
+
+def test_a_folder_is_tuned_by_its_sizes_and_left_as_it_is(s3bench: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, size in enumerate((0, 100, 5000, 5000, 12 << 20)):
+        (folder / str(number)).write_bytes(bytes(size))
+    before = {path.name: path.stat() for path in folder.iterdir()}
+    finished = s3bench(
+        *("tune", "upload", folder, "--network", "nic=50MB/s,ttfb=2ms", "--clients", "s5cmd"),
+        *("--budget", "5s", "--sample-files", "4", "--json", "-q"),
+        timeout_s=55,
+    )
+    assert finished.code in {0, 3}, finished.err
+    answer = finished.document
+    assert (answer["workload"]["files"], len(answer["workload"]["sizes"])) == (4, 4)
+    assert answer["default"]["setting"]["client"].startswith("s5cmd")
+    assert any("a sample of 4 of 5 files" in line for line in answer["warnings"])
+    assert {path.name: path.stat() for path in folder.iterdir()} == before

@@ -12,8 +12,10 @@ import pytest
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions
 from s3bench.spec.awsconfig_table import PROFILE_KEYS, config_blocks
+from s3bench.spec.file_sizes import FileSizes
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.schema import json_schema
+from s3bench.spec.sizes_document import LeftOut, SizesDocument, encode_sizes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `([^`]+)` \| ([^|]+ \| [^|]+) \|", TEXT, flags=re.MULTILINE))
@@ -38,7 +40,7 @@ KEYS = {key.removeprefix("[]."): (inner, required) for key, inner, required in _
 
 def test_every_key_of_the_schema_is_in_the_table_and_no_other() -> None:
     assert set(ROWS) == set(KEYS)
-    assert len(KEYS) == 36
+    assert len(KEYS) == 42
 
 
 @pytest.mark.parametrize("key", sorted(KEYS))
@@ -63,8 +65,10 @@ def test_every_word_of_an_enum_is_documented() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_every_example_parses_and_fits_the_schema(example: str) -> None:
-    assert parse_definitions(example, "docs/definitions.md", known_clients())
+def test_every_example_parses_and_fits_the_schema(example: str, tmp_path: Path) -> None:
+    sizes = SizesDocument.of(FileSizes(counts=((5, 3),)), folders=0, left_out=LeftOut())
+    (tmp_path / "sizes.json").write_bytes(encode_sizes(sizes))
+    assert parse_definitions(example, "docs/definitions.md", known_clients(), beside=tmp_path)
     jsonschema.validate(json.loads(example), json_schema(known_clients()))
 
 

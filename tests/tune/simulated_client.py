@@ -56,8 +56,18 @@ class Physics:
         if reported.get("multipart_threshold", 0) > workload.size_bytes:
             part = workload.size_bytes
         part = min(part, workload.size_bytes)
-        requests = workload.files * math.ceil(workload.size_bytes / part)
+        requests = sum(count * max(1, math.ceil(size / part)) for size, count in workload.file_sizes.counts)
         return requests, min(concurrency, requests), part
+
+    def _waiting_s(self, setting: Setting, workload: Workload, link: Link) -> float:
+        """The time of the connections' requests, of which each size has its share."""
+        requests, at_once, part = self.shape(setting, workload)
+        if not workload.sizes:
+            return math.ceil(requests / at_once) * (link.latency_s + part / link.connection)
+        return (
+            max(requests * link.latency_s + workload.total_bytes / link.connection, at_once * part / link.connection)
+            / at_once
+        )
 
     def cpu_s(self, setting: Setting, workload: Workload) -> float:
         """CPU seconds of the transfer."""
@@ -67,8 +77,7 @@ class Physics:
 
     def time_s(self, setting: Setting, workload: Workload, link: Link) -> float:
         """The time of one run without noise."""
-        requests, at_once, part = self.shape(setting, workload)
-        waiting_s = math.ceil(requests / at_once) * (link.latency_s + part / link.connection)
+        waiting_s = self._waiting_s(setting, workload, link)
         cpu_s = self.cpu_s(setting, workload) / self.cores
         return self.start_s + max(waiting_s, workload.total_bytes / link.nic, cpu_s) + 2 * link.latency_s
 

@@ -115,3 +115,23 @@ def test_with_no_more_requests_than_were_in_flight_the_lanes_are_not_known() -> 
     few = {own: [seen(own, parts=8, part_bytes=32 * MIB, in_flight=8)]}
     assert habits_of("cli-crt", few, DOWN).lanes is None
     assert habits_of("cli-crt", {}, DOWN) == Habits(kind="cli-crt")
+
+
+MIXED = Workload(action=Action.UPLOAD, size_bytes=100 * MIB, files=101, sizes=((4096, 100), (100 * MIB, 1)))
+
+
+def test_files_of_several_sizes_make_the_requests_of_each() -> None:
+    found = plan("cli-classic", MIXED)
+    assert (found.total_bytes, found.requests, found.lanes) == (100 * 4096 + 100 * MIB, 100 + 13, 10)
+    assert found.rounds == 12
+    larger = plan("cli-classic", MIXED, multipart_chunksize=64 * MIB)
+    assert larger.requests == 100 + 2
+    assert larger.lane_bytes == 64 * MIB, "the largest file takes as long as its largest part"
+
+
+def test_equal_files_are_planned_alike_in_both_forms() -> None:
+    equal = Workload(action=Action.UPLOAD, size_bytes=100 * MIB, files=4)
+    nearly = Workload(action=Action.UPLOAD, size_bytes=100 * MIB, files=4, sizes=((100 * MIB - 1, 2), (100 * MIB, 2)))
+    one, other = plan("cli-classic", equal), plan("cli-classic", nearly)
+    assert (one.requests, one.lanes, one.rounds) == (other.requests, other.lanes, other.rounds)
+    assert abs(one.lane_bytes / other.lane_bytes - 1) < 0.1

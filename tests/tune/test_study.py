@@ -67,7 +67,7 @@ def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
         (b"{}\n", "is not a study"),
         (b"not json\n", "is not a study"),
         (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is not a trial"),
-        (encode_line(HEADER).replace(b'"study_version":2', b'"study_version":3'), "study_version 3"),
+        (encode_line(HEADER).replace(b'"study_version":3', b'"study_version":4'), "study_version 4"),
     ],
 )
 def test_what_is_no_study_is_reported_with_its_place(content: bytes, said: str) -> None:

@@ -555,3 +555,14 @@ def test_rounds_run_every_client_as_it_is_after_one_that_warms() -> None:
             for run in block.runs
         ]
     assert [trial.stage for trial in trials] == [Stage.PROBE] * 2 + [Stage.SEARCH] * 4
+
+
+def test_for_files_of_several_sizes_it_finds_what_the_grid_finds() -> None:
+    workload = Workload(action=Action.UPLOAD, size_bytes=64 * MIB, files=201, sizes=((4096, 200), (64 * MIB, 1)))
+    simulation = Simulation(link=FAR, workload=workload, noise=0.02, seed=3)
+    answer = conclude(simulation.study(budget_s=0.3 * grid_s(simulation)))
+    best_s = min(simulation.true_s(setting) for setting in simulation.space.grid())
+    assert answer.verdict is TuneVerdict.BETTER
+    assert simulation.true_s(answer.recommended.setting) <= 1.03 * best_s
+    assert answer.predictions
+    assert all(prediction.workload.sizes for prediction in answer.predictions)

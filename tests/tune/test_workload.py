@@ -3,6 +3,7 @@
 import pytest
 
 from s3bench.clients.tuning.workload import Action, Workload
+from s3bench.run.fixture import plan_tree
 from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
 from s3bench.spec.stored import stored_objects
 from s3bench.tune.workload import definition_of
@@ -49,3 +50,12 @@ def test_all_objects_of_a_download_exist_before_and_land_beside_their_fixtures(f
 def test_the_config_is_that_of_the_definition() -> None:
     config = "[default]\ns3 =\n    multipart_chunksize = 16MB\n"
     assert definition_of(Workload(action=Action.UPLOAD, size_bytes=5), config=config).environment.config == config
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_files_of_several_sizes_are_moved_with_these_sizes(action: Action) -> None:
+    workload = Workload(action=action, size_bytes=9, files=3, sizes=((5, 2), (9, 1)))
+    definition = definition_of(workload, config="")
+    sizes = [content.size_bytes for _, content in plan_tree(definition.environment).files()]
+    assert sizes == [5, 5, 9]
+    assert "--recursive" in definition.command or action is Action.SYNC

@@ -1,5 +1,6 @@
 """Runs the plan of `s3bench run`, here or on a cluster, and keeps its results."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -69,7 +70,15 @@ def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document
         **machine_origin(),
         clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
         options=options.recorded,
-    )
+    ).with_warnings(_samples(cells))
+
+
+def _samples(cells: tuple[ReadyCell, ...]) -> Iterator[str]:
+    """What samples of sizes (`environment.like`) leave out."""
+    for definition in (ready.cell.definition for ready in cells):
+        for directory in definition.environment.file_dirs:
+            if directory.left_out is not None:
+                yield f"{definition.name}: {directory.name} is {directory.left_out}"
 
 
 def _measure(

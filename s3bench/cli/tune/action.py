@@ -118,12 +118,15 @@ def _show(progress: Ticker, status: TuneStatus) -> None:
 
 
 def _compare(options: TuneOptions, output: TuneOutput) -> None:
-    """Run every client at its defaults on one file and on many."""
+    """Run every client at its defaults on one file and on many, or on files of different sizes alone."""
     many = options.workload
     _check_memory(options, many)
-    workloads = [Workload(action=many.action, size_bytes=many.size_bytes), *([many] if many.files > 1 else [])]
+    one = Workload(action=many.action, size_bytes=many.size_bytes)
+    workloads = [many] if many.sizes else [one, *([many] if many.files > 1 else [])]
     studies = []
     with ticker_for("runs", quiet=options.quiet) as progress:
+        for line in options.warnings:
+            progress.say(f"warning: {line}")
         clients = _clients(options.specs, progress, is_picky=options.clients is not None)
         for workload in workloads:
             header = _header(options, workload, clients)
@@ -158,9 +161,10 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -
 
 def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, FoundClient]) -> Header:
     model = options.model
+    here = machine_origin()
     return Header(
         **command_origin(),
-        **machine_origin(),
+        machine=here["machine"],
         workload=workload,
         clients=tuple(clients),
         network=None if model is None else model.text,
@@ -175,6 +179,7 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         max_memory_bytes=options.max_memory_bytes,
         disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
         no_disk=options.no_disk,
+        warnings=(*here["warnings"], *options.warnings),
     )
 
 

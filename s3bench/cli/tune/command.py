@@ -8,7 +8,7 @@ import click
 from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
-from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, SEEDS
+from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
@@ -19,6 +19,28 @@ _PRICE = click.FloatRange(min=0)
 @click.command("tune", context_settings={"max_content_width": 120})
 @click.argument(
     "action", metavar="[upload|download|sync]", type=click.Choice([action.value for action in Action]), required=False
+)
+@click.argument("folder", metavar="[FOLDER]", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--like",
+    type=click.Path(path_type=Path),
+    metavar="DIR|SIZES|LISTING",
+    help="Transfer files of the sizes in a directory, in a listing of a bucket, or from `s3bench describe`.",
+)
+@click.option(
+    "--sample-files",
+    type=click.IntRange(1, FILES_MAX),
+    default=SAMPLE_FILES,
+    show_default=True,
+    metavar="N",
+    help="If FOLDER or --like has more files, transfer a sample of so many.",
+)
+@click.option(
+    "--sample-size",
+    default=SAMPLE_SIZE,
+    show_default=True,
+    metavar="SIZE",
+    help="If they are larger together, transfer a sample of about this size.",
 )
 @click.option("--size", metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
 @click.option("--files", type=click.IntRange(1, FILES_MAX), default=1, show_default=True, help="Number of files.")
@@ -100,11 +122,14 @@ def tune_command(**typed: Any) -> None:
 
     \b
     s3bench tune upload --size 10GiB --network ec2:c5.large --study tune.jsonl
+    s3bench tune upload ./folder --network ec2:c5.large    files of the same sizes
     s3bench tune download --size 1GiB --endpoint-url https://s3.example.org --bucket data
     s3bench tune sync --size 64KiB --files 5000 --network ec2:t3.micro --clients cli-classic,s5cmd
     s3bench tune upload --size 1GiB --files 20 --network ec2:c5.large --compare-clients
     s3bench tune --resume tune.jsonl                      continue after Ctrl-C
     s3bench tune --replay tune.jsonl --verbose            the same result again, every setting
+
+    FOLDER is only looked at: files of the same sizes are made and uploaded, of random bytes.
 
     Exit code 0 when settings are recommended or the defaults are as good, 3 when that is undecided, 4 when no client
     works.

@@ -1,7 +1,7 @@
 """The options of `s3bench tune`: their meaning, and the checks of combinations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,14 +12,18 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.registry import known_clients
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
+from s3bench.run.description import DescribedFiles, describe_path
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
+from s3bench.spec.file_sizes import FileSizes, sample_words
 from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
 
 BUDGET = "10m"
 COMPARED_ROUNDS = 5
 FILES_MAX = 100_000
+SAMPLE_FILES = 1000
+SAMPLE_SIZE = "2GiB"
 SEEDS = 2**31
 _PREDICTED = ("size", "files", "instance")
 
@@ -37,6 +41,10 @@ class TuneOptions:
     """The options of `s3bench tune`, by the names of its parameters."""
 
     action: str | None
+    folder: Path | None
+    like: Path | None
+    sample_files: int
+    sample_size: str
     size: str | None
     files: int
     clients: str | None
@@ -65,12 +73,17 @@ class TuneOptions:
     verbose: bool
     force: bool
     quiet: bool
+    described: DescribedFiles | None = None
 
     @classmethod
     def of(cls, typed: Mapping[str, Any]) -> Self:
         """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
         options = cls(**typed)
-        options._check()
+        source = options.folder or options.like
+        if options.is_new and source is not None:
+            options._check_like()
+            options = replace(options, described=describe_path(source))
+        options._check()  # noqa: SLF001 (its own class)
         return options
 
     @property
@@ -81,6 +94,8 @@ class TuneOptions:
     @property
     def workload(self) -> Workload:
         """What is to be moved. Raises `BadInput`."""
+        if self.action is not None and self.described is not None:
+            return Workload.like(Action(self.action), self._sample(self.described))
         if self.action is None or self.size is None:
             raise BadInput(
                 "the transfer to tune is missing",
@@ -88,6 +103,19 @@ class TuneOptions:
                 "s3bench tune upload --size 10GiB --network ec2:c5.large",
             )
         return Workload(action=Action(self.action), size_bytes=parse_size("--size", self.size), files=self.files)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the files that are transferred leave out of those they are like."""
+        if self.described is None:
+            return ()
+        sample = sample_words(self.described.sizes, self._sample(self.described))
+        return (*self.described.warnings, *((f"tuned with {sample}",) if sample else ()))
+
+    def _sample(self, described: DescribedFiles) -> FileSizes:
+        """At most as many files as asked for, and few distinct sizes."""
+        bytes_max = parse_size("--sample-size", self.sample_size)
+        return described.sizes.sample(files_max=self.sample_files, bytes_max=bytes_max).condensed()
 
     @property
     def specs(self) -> tuple[ClientSpec, ...]:
@@ -143,6 +171,31 @@ class TuneOptions:
         if self.compare_clients and self.study is not None:
             raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
 
+    def _check_like(self) -> None:
+        """Refuse what contradicts FOLDER and --like, before they are read."""
+        if self.folder is not None and self.like is not None:
+            raise BadInput("FOLDER and --like cannot be combined", "both tell the sizes", "leave one of them out")
+        option = "FOLDER" if self.folder is not None else "--like"
+        given = "--size" if self.size is not None else "--files" if self.files != 1 else None
+        if given is not None:
+            raise BadInput(
+                f"{option} cannot be combined with {given}",
+                f"{option} tells the number and the sizes of files",
+                f"leave out {given}; --sample-files and --sample-size bound a sample",
+            )
+        if self.folder is not None and self.action == Action.DOWNLOAD:
+            raise BadInput(
+                "a download has no FOLDER to read",
+                "its files are objects of a bucket",
+                f"s3bench tune download --like {self.folder} --network ec2:c5.large",
+            )
+        if self.folder is not None and not self.folder.is_dir():
+            raise BadInput(
+                f"{self.folder} is not a directory",
+                "FOLDER is the directory to upload",
+                "for a listing or sizes.json use --like",
+            )
+
     def _check_endpoint(self) -> None:
         if (self.endpoint_url is None) is (self.network is None):
             raise BadInput(
@@ -166,6 +219,8 @@ class TuneOptions:
             raise BadInput("--resume and --replay cannot be combined", fix="leave one of them out")
         described = {
             "the direction": self.action,
+            "FOLDER": self.folder,
+            "--like": self.like,
             "--size": self.size,
             "--clients": self.clients,
             "--network": self.network,
@@ -197,6 +252,14 @@ def _other(text: str, workload: Workload) -> Other:
             f"it takes {one_of(_PREDICTED)}, each with a value",
             "as in --predict size=100GiB,files=20,instance=c5n.18xlarge",
         )
+    if workload.sizes and "size" not in pairs:
+        if "files" in pairs:
+            raise BadInput(
+                f"--predict {text}: the size of files is missing",
+                "the files of this tuning differ in size",
+                "add size=SIZE",
+            )
+        return Other(workload=workload, network=parse_network(PREFIX + pairs["instance"]))
     files = pairs.get("files", str(workload.files))
     if not files.isdigit() or not 0 < int(files) <= FILES_MAX:
         raise BadInput(f"--predict {text}: {files!r} is not a number of files", fix=f"write 1 to {FILES_MAX}")

@@ -110,4 +110,4 @@ def parts_of(workload: Workload, size_bytes: int) -> int:
 
 def requests_max(workload: Workload) -> int:
     """The most requests with object data that one run can make."""
-    return workload.files * parts_of(workload, PART_BYTES_MIN)
+    return sum(each.files * parts_of(each, PART_BYTES_MIN) for each in workload.of_each_size())

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.clients.tuning.workload import Workload
 from s3bench.report.load.cells import NOTHING, rate_text
+from s3bench.spec.file_sizes import sizes_words
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
 from s3bench.tune.objective import Aim
 from s3bench.tune.prediction import Prediction
@@ -116,8 +117,7 @@ def subject_lines(result: StudyResult) -> Iterator[str]:
 
 def workload_words(workload: Workload) -> str:
     """`upload of 20 files of 10.0 GiB`."""
-    files = f"{workload.files:,} {'file' if workload.files == 1 else 'files'}"
-    return f"{workload.action} of {files} of {render_bytes(workload.size_bytes)}"
+    return f"{workload.action} of {sizes_words(workload.file_sizes)}"
 
 
 def roles(result: StudyResult) -> tuple[tuple[str, SettingFigures], ...]:

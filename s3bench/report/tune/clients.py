@@ -103,4 +103,5 @@ def _title(table: ClientTable) -> str:
 
 
 def _label(workload: Workload) -> str:
-    return f"{workload.files:,} x {render_bytes(workload.size_bytes)}"
+    each = f"up to {render_bytes(workload.size_bytes)}" if workload.sizes else render_bytes(workload.size_bytes)
+    return f"{workload.files:,} x {each}"

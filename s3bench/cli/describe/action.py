@@ -1,0 +1,36 @@
+"""Prints the sizes of files as a document, and a summary of it on stderr."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from s3bench.cli.streams import print_whole
+from s3bench.errors import BadInput
+from s3bench.run.description import DescribedFiles, describe_content, describe_path
+from s3bench.spec.file_sizes import sizes_words
+from s3bench.spec.sizes_document import encode_sizes
+
+_STDIN = "-"
+
+
+def describe(path: Path, *, quiet: bool) -> None:
+    """Describe a directory or a listing; `-` is a listing on stdin. Raises `BadInput`."""
+    found = _from_stdin() if str(path) == _STDIN else describe_path(path)
+    print_whole(encode_sizes(found.document))
+    for line in found.warnings:
+        click.echo(f"s3bench: warning: {line}", err=True)
+    if not quiet:
+        click.echo(f"s3bench: {_summary(found)}", err=True)
+
+
+def _from_stdin() -> DescribedFiles:
+    if sys.stdin.isatty():
+        raise BadInput("no listing on stdin", fix="aws s3 ls --recursive s3://bucket | s3bench describe -")
+    return describe_content(sys.stdin.buffer.read(), source="stdin")
+
+
+def _summary(found: DescribedFiles) -> str:
+    error, folders = found.document.size_error_max, found.document.folders
+    exact = f"sizes within {error:.1%}" if error else "all sizes exact"
+    return f"{sizes_words(found.sizes)}; {folders:,} folder{'' if folders == 1 else 's'}; {exact}"

@@ -1,0 +1,42 @@
+"""`s3bench describe`: the document on stdout, all else on stderr."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from s3bench.cli.main import s3bench_command
+from s3bench.errors import BadInput
+
+
+def describe(*words: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(s3bench_command, ["describe", *map(str, words)], input=stdin)
+
+
+def test_stdout_is_the_document_and_stderr_the_summary_and_the_warnings(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(4096))
+    (tmp_path / "link").symlink_to("file")
+    done = describe(tmp_path)
+    assert done.exit_code == 0
+    document = json.loads(done.stdout)
+    assert (document["kind"], document["sizes"], document["left_out"]["symlinks"]) == ("file-sizes", [[4096, 1]], 1)
+    assert "1 file of 4.00 KiB; 0 folders; all sizes exact" in done.stderr
+    assert "warning: 1 left out: symbolic links" in done.stderr
+
+
+def test_quiet_leaves_out_the_summary_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(4096))
+    assert describe(tmp_path, "-q").stderr == ""
+
+
+def test_a_listing_can_come_from_a_pipe() -> None:
+    done = describe("-", stdin="2026-01-01 00:00:00    5 a/b\n2026-01-01 00:00:00    7 c\n")
+    assert json.loads(done.stdout)["sizes"] == [[5, 1], [7, 1]]
+
+
+@pytest.mark.parametrize("stdin", ["", "garbage\n", "{}"])
+def test_what_cannot_be_described_is_bad_input_and_writes_nothing(stdin: str) -> None:
+    done = describe("-", stdin=stdin)
+    assert isinstance(done.exception, BadInput)
+    assert done.stdout == ""
