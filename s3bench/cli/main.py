@@ -41,6 +41,7 @@ COMMANDS = {
         "serve.command:serve_command",
         "Run an S3 server in memory, or one with scripted responses.",
     ),
+    "record": ("record.command:record_command", "Run a command once and write it as a benchmark definition."),
     "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
     "completion": ("completion:completion_command", "Print the completion script of a shell."),

@@ -46,6 +46,18 @@ class FixtureDir:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileTree:
+    """A directory of generated files of given sizes (`environment.file_trees[]`: `name`, `sizes`, `fill`).
+
+    `sizes` has the path of each file below the directory, with `/`, and its size in bytes.
+    """
+
+    name: str
+    sizes: tuple[tuple[str, int], ...]
+    fill: Fill = Fill.ZERO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileLiteral:
     """A file with the given text (`environment.file_literals[]`: `name`, `content`, `mode`).
 
@@ -63,8 +75,22 @@ class Environment:
 
     files: tuple[FixtureFile, ...] = ()
     file_dirs: tuple[FixtureDir, ...] = ()
+    file_trees: tuple[FileTree, ...] = ()
     file_literals: tuple[FileLiteral, ...] = ()
     config: str = "[default]"
+
+    def files_in(self, directory: str) -> tuple[tuple[str, int], ...] | None:
+        """The files of one of `file_dirs` or `file_trees`, each with its size; `None` if there is no such directory.
+
+        They are in the order in which S3 lists keys, by their UTF-8 bytes.
+        """
+        for made in self.file_dirs:
+            if made.name == directory:
+                return tuple((name, made.file_size_bytes) for name in made.file_names())
+        for tree in self.file_trees:
+            if tree.name == directory:
+                return tuple(sorted(tree.sizes, key=lambda file: file[0].encode()))
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +118,7 @@ class FileBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingBody:
-    """A ListObjectsV2 response made from a fixture directory (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+    """A ListObjectsV2 response made from one of `file_dirs` or `file_trees` (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
 
     Each file of `directory` is listed under the key `prefix` followed by the file's name.
     """

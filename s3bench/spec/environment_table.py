@@ -4,8 +4,8 @@ from enum import StrEnum
 
 from s3bench.spec.awsconfig import check_config
 from s3bench.spec.client_traits import KnownClients
-from s3bench.spec.compound import ListOf, Record, RecordKey
-from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
+from s3bench.spec.compound import ListOf, Pairs, Record, RecordKey
+from s3bench.spec.definition import Environment, FileLiteral, FileTree, Fill, FixtureDir, FixtureFile
 from s3bench.spec.names import FIXTURE_NAME
 from s3bench.spec.shape import Text, TextRule, WholeNumber, Word
 
@@ -105,6 +105,33 @@ FILE_DIR = Record(
 )
 
 
+FILE_TREE = Record(
+    make=FileTree,
+    noun="a tree of files",
+    keys=(
+        RecordKey(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="Name of the directory to create, relative to the workspace.",
+            examples=("photos",),
+        ),
+        RecordKey(
+            name="sizes",
+            becomes="sizes",
+            shape=Pairs(
+                name_rule=FIXTURE_NAME, value=_SIZE, noun="an object of sizes", example='{"2026/01.jpg": 4096}'
+            ),
+            required=True,
+            meaning="The path of each file below the directory, and its size in bytes.",
+            examples=({"2026/01.jpg": 4096, "2026/02.jpg": 81920},),
+        ),
+        _FILL,
+    ),
+)
+
+
 FILE_LITERAL = Record(
     make=FileLiteral,
     noun="a file literal",
@@ -147,7 +174,7 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
                 name="file_literals",
                 becomes="file_literals",
                 shape=ListOf(item=FILE_LITERAL),
-                meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
+                meaning="Files with the given contents, created before each iteration, after all others.",
                 default=[],
             ),
             RecordKey(
@@ -162,6 +189,13 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
                 becomes="file_dirs",
                 shape=ListOf(item=FILE_DIR),
                 meaning="Directories of many equal files, created before each iteration.",
+                default=[],
+            ),
+            RecordKey(
+                name="file_trees",
+                becomes="file_trees",
+                shape=ListOf(item=FILE_TREE),
+                meaning="Directories of files of given names and sizes, created before each iteration.",
                 default=[],
             ),
             RecordKey(
