@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from s3bench.errors import BadInput
-from s3bench.spec.command import Local, parse_transfer
+from s3bench.spec.command import Local, Verb, parse_transfer
 
 _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3bench run` sets itself; their values
 _PARAMETER_FILES = ("file://", "fileb://")
@@ -50,12 +50,20 @@ class TypedCommand:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The arguments that may be local paths."""
+        """The arguments that may be local paths with files that the command reads; a sync compares its destination."""
         transfer = parse_transfer(self.words)
-        if transfer is not None:
-            places = (transfer.source, transfer.destination)
-            return tuple(place.path for place in places if isinstance(place, Local) and not place.is_stream)
-        return tuple(_path_of(word) for word in self.words[_SERVICE_WORDS:])
+        if transfer is None:
+            return tuple(_path_of(word) for word in self.words[_SERVICE_WORDS:])
+        places = (transfer.source, transfer.destination if transfer.verb is Verb.SYNC else None)
+        return tuple(place.path for place in places if isinstance(place, Local))
+
+    @property
+    def target(self) -> str | None:
+        """The local destination of a download, where a directory that exists changes the names of files."""
+        transfer = parse_transfer(self.words)
+        if transfer is None or not isinstance(transfer.destination, Local) or transfer.destination.is_stream:
+            return None
+        return transfer.destination.path
 
     @property
     def parameter_files(self) -> tuple[str, ...]:

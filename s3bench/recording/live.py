@@ -70,7 +70,9 @@ def record_command(
     _check(command, with_contents=with_contents)
     if behind.url is not None:
         check_endpoint_url(behind.url)
-    local = read_local_files(command.paths, folder=folder, with_contents=with_contents)
+    local = read_local_files(
+        command.paths, target=command.target, folder=folder, with_contents=with_contents
+    )
     config = _read(Path(variables.get("AWS_CONFIG_FILE") or Path.home() / ".aws" / "config"))
     with ExitStack() as stack:
         workspaces = stack.enter_context(Workspaces(parent=workspace_parent(variables)))

@@ -23,10 +23,19 @@ class LocalFiles:
     texts: tuple[tuple[str, str], ...] = ()
 
 
-def read_local_files(names: Iterable[str], *, folder: Path, with_contents: bool) -> LocalFiles:
-    """Look at the files and directories `names` below `folder`; those that do not exist are left out."""
-    roots, sizes, directories = [], {}, {}
-    for name in dict.fromkeys(os.path.normpath(name) for name in names):
+def read_local_files(
+    names: Iterable[str], *, target: str | None, folder: Path, with_contents: bool
+) -> LocalFiles:
+    """Look at the files and directories `names` below `folder`; those that do not exist are left out.
+
+    Of `target` it matters only whether it is a directory.
+    """
+    roots: list[str] = []
+    sizes: dict[str, int] = {}
+    directories: dict[str, None] = {}
+    if target is not None and os.path.normpath(target) != "." and (folder / target).is_dir():
+        directories[os.path.normpath(target)] = None
+    for name in dict.fromkeys(os.path.normpath(name) for name in names if name):
         path = folder / name
         if path.is_dir():
             roots.append(name)

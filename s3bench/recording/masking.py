@@ -109,6 +109,8 @@ class Masker:
         self._learned: list[str] = []
         self._made: set[str] = set()
         self._counts: dict[Masked, int] = {}
+        self._kinds: dict[str, Masked] = {}
+        self._used: set[str] = set()
         for value in known:
             for form in dict.fromkeys((value, quote(value, safe=""))):
                 if len(form) >= _LEARNED_MIN:
@@ -116,8 +118,9 @@ class Masker:
 
     @property
     def counts(self) -> dict[Masked, int]:
-        """How many different values of each kind were found in what was learned or masked."""
-        return {kind: self._counts[kind] for kind in Masked if kind in self._counts}
+        """How many different values of each kind were masked."""
+        kinds = [self._kinds[value] for value in self._used]
+        return {kind: kinds.count(kind) for kind in Masked if kind in kinds}
 
     def learn(self, text: str) -> None:
         """Find what has to be masked in `text`."""
@@ -126,16 +129,18 @@ class Masker:
     def masked(self, text: str) -> str:
         """The text with all that has to be masked replaced."""
         if text in self._replacements:
+            self._used.add(text)
             return self._replacements[text]
         for value in self._learned:
             if value in text:
+                self._used.add(value)
                 text = text.replace(value, self._replacements[value])
-        return self._by_form(text)
+        return self._by_form(text, self._used)
 
-    def _by_form(self, text: str) -> str:
-        return _PATTERN.sub(self._replaced, text)
+    def _by_form(self, text: str, used: set[str] | None = None) -> str:
+        return _PATTERN.sub(lambda found: self._replaced(found, used), text)
 
-    def _replaced(self, found: re.Match[str]) -> str:
+    def _replaced(self, found: re.Match[str], used: set[str] | None) -> str:
         group = found.lastgroup
         assert group is not None
         kind, value = _KINDS[int(group[1:])], found[group]
@@ -144,6 +149,8 @@ class Masker:
             return found[0]
         if kind is Masked.SECRET and '\\"' in value:  # JSON in a string of JSON has fields of its own
             self._by_form(value)
+        if used is not None:
+            used.add(value)
         whole = found[0]
         return whole[:start] + self._replacement(kind, value, _MAKERS.get(kind, _filler)) + whole[end:]
 
@@ -153,6 +160,7 @@ class Masker:
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         made = make(value, count)
         self._replacements[value] = made
+        self._kinds[value] = kind
         self._made.add(made)
         if kind in _LEARNED and len(value) >= _LEARNED_MIN:
             self._learned.append(value)

@@ -49,9 +49,10 @@ def transfer_responses(
     """The responses to a transfer: in the portable form for all requests that transfers consist of."""
     covered = {id(page) for listing in listed for page in listing.pages}
     literal = [each for each in exchanges if _is_literal(each, objects, covered)]
+    # Literal responses name what they answer exactly, and come before those for all keys of a folder.
     return [
-        *_reads(objects, listed, fixtures, masked),
         *literal_responses(literal, masked),
+        *_reads(objects, listed, fixtures, masked),
         *_writes(exchanges, masked),
     ]
 
@@ -72,7 +73,7 @@ def other_responses(
     covered = {id(page) for listing in listed for page in listing.pages}
     short = {Kind.READ, Kind.HEAD, Kind.LIST}
     literal = [each for each in exchanges if each.kind not in short or _is_literal(each, objects, covered)]
-    return [*_reads(objects, listed, fixtures, masked), *literal_responses(literal, masked)]
+    return [*literal_responses(literal, masked), *_reads(objects, listed, fixtures, masked)]
 
 
 def _reads(
