@@ -48,7 +48,7 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?
 _HTTP_DATE = r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
 _BASIC = r"[0-9]{8}T[0-9]{6}Z"
 
-_NO_SECRET = rf"(?!true\b|false\b|null\b|none\b|\*|{_ISO}|{_HTTP_DATE})"
+_NO_SECRET = rf"(?!(?:bearer|basic)\s|true\b|false\b|null\b|none\b|\*|{_ISO}|{_HTTP_DATE})"
 
 # In the order in which they are tried at each place of a text. The group named as the kind is what is replaced.
 _FORMS: tuple[tuple[Masked, str], ...] = (
