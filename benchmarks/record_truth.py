@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether recorded definitions do again what was recorded: commands x clients, each recorded, checked and run ten times.
+"""Whether recorded definitions do again what was recorded, on many commands and clients.
 
     benchmarks/record_truth.py --moto /path/to/moto_server --results record_truth.jsonl
 
@@ -85,6 +85,10 @@ S3_COMMANDS = (
     "s3api put-object-tagging --bucket bucket --key a/small --tagging TagSet=[{Key=k,Value=v}]",
     "s3api get-bucket-location --bucket bucket",
 )
+_CREATE_TABLE = (
+    "dynamodb create-table --table-name {unique} --attribute-definitions AttributeName=k,AttributeType=S "
+    "--key-schema AttributeName=k,KeyType=HASH --billing-mode PAY_PER_REQUEST"
+)
 MOTO_COMMANDS = (
     "sts get-caller-identity",
     "sts get-session-token",
@@ -93,8 +97,7 @@ MOTO_COMMANDS = (
     "ec2 describe-vpcs",
     "ec2 create-key-pair --key-name {unique}",
     "dynamodb list-tables",
-    "dynamodb create-table --table-name {unique} --attribute-definitions AttributeName=k,AttributeType=S "
-    "--key-schema AttributeName=k,KeyType=HASH --billing-mode PAY_PER_REQUEST",
+    _CREATE_TABLE,
     "lambda list-functions",
     "logs create-log-group --log-group-name {unique}",
     "logs describe-log-groups",
@@ -226,7 +229,11 @@ def _ways() -> Iterator[Way]:
     boto3 = find_client(parse_client_spec("boto3-classic"), store)
     yield Way(name="boto3", argv=_script, client=boto3, stands_for=True)
     s5cmd = find_client(parse_client_spec("s5cmd"), store)
-    yield Way(name="s5cmd", argv=lambda text: (str(s5cmd.executable), *S5CMD[text].split()) if text in S5CMD else None, client=s5cmd)
+    yield Way(
+        name="s5cmd",
+        argv=lambda text: (str(s5cmd.executable), *S5CMD[text].split()) if text in S5CMD else None,
+        client=s5cmd,
+    )
 
 
 def _aws(client: FoundClient) -> Callable[[str], tuple[str, ...]]:
@@ -425,7 +432,10 @@ def _large_folder() -> int:
         for number in range(FILES):
             (folder / f"img_{number:05}.jpg").write_bytes(bytes(noise.randrange(1, 9000)))
         recording = record_command(
-            parse_command((str(way.client.executable), "s3", "sync", "photos", "s3://bucket/p", "--quiet"), stands_for=None, folder=Path(name)),
+            parse_command(
+                (str(way.client.executable), "s3", "sync", "photos", "s3://bucket/p", "--quiet"),
+                stands_for=None, folder=Path(name),
+            ),
             behind=Behind(), tls=False, with_contents=False, folder=Path(name), variables=dict(os.environ),
         )  # fmt: skip
         text = make_definition(recording, name=None).text
@@ -446,7 +456,8 @@ def _verdict(row: dict[str, Any]) -> str:
     if row["error"]:
         return f"not recorded: {row['error'][:200]}"
     mark = "ok" if _is_good(row) else "BAD"
-    return f"{mark} {row['equal']}/{ITERATIONS} equal, {len(row['others'])} others, {row['size_bytes']} B {row['differences'][:300]}"
+    counts = f"{row['equal']}/{ITERATIONS} equal, {len(row['others'])} others, {row['size_bytes']} B"
+    return f"{mark} {counts} {row['differences'][:300]}"
 
 
 def _report(rows: list[dict[str, Any]]) -> int:

@@ -19,7 +19,11 @@ _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3b
 _PARAMETER_FILES = ("file://", "fileb://")
 _SERVICE_WORDS = 2
 _VERBS = frozenset({"cp", "mv", "sync", "rm"})
-_S5CMD_GLOBAL = {"--log": 1, "--numworkers": 1, "--profile": 1, "--retry-count": 1, "-r": 1, "--json": 0, "--stat": 0}
+_S5CMD_OPTIONS = {
+    "--log": 1, "--numworkers": 1, "--profile": 1, "--retry-count": 1, "-r": 1, "--json": 0, "--stat": 0,
+    "--concurrency": 1, "-c": 1, "--part-size": 1, "-p": 1, "--exclude": 1, "--delete": 0,
+}  # fmt: skip
+"""The options of s5cmd that are understood, with their numbers of values."""
 _S5CMD_SETTINGS = {
     "--numworkers": "numworkers", "--concurrency": "concurrency", "-c": "concurrency", "--part-size": "part_size",
     "-p": "part_size",
@@ -94,7 +98,9 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
     else:
         raise _not_understood(argv[0], "a definition holds a command of aws-cli")
     if not words:
-        raise BadInput("the command has no arguments", fix="write a whole command, e.g. aws s3 sync ./data s3://bucket/x")
+        raise BadInput(
+            "the command has no arguments", fix="write a whole command, e.g. aws s3 sync ./data s3://bucket/x"
+        )
     kept, profile = _without_dropped(words)
     words = _within(kept, folder)
     transfer = parse_transfer(words)
@@ -102,9 +108,7 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
         raise BadInput(
             "the command reads its standard input", "a definition cannot hold that", "upload a file instead of `-`"
         )
-    return TypedCommand(
-        program=program, argv=tuple(argv), words=words, profile=profile, settings=settings
-    )
+    return TypedCommand(program=program, argv=tuple(argv), words=words, profile=profile, settings=settings)
 
 
 def _not_understood(what: str, why: str) -> BadInput:
@@ -162,31 +166,8 @@ def _relative(word: str, folder: Path, sure: set[str]) -> str:
 
 def _of_s5cmd(words: tuple[str, ...], folder: Path) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The transfer of an s5cmd command line as one of aws-cli, and s5cmd's own settings."""
-    settings: dict[str, str] = {}
-    options: list[str] = []
-    places: list[str] = []
-    verb, at = "", 0
-    while at < len(words):
-        name, equals, value = words[at].partition("=")
-        at += 1
-        if not verb and name in _S5CMD_GLOBAL and name not in _S5CMD_SETTINGS:
-            at += _S5CMD_GLOBAL[name] if not equals else 0
-        elif name in _S5CMD_SETTINGS or name == "--exclude":
-            if not equals:
-                value, at = "".join(words[at : at + 1]), at + 1
-            if name == "--exclude":
-                options += ["--exclude", value]
-            else:
-                settings[_S5CMD_SETTINGS[name]] = f"{value}MB" if name in {"--part-size", "-p"} else value
-        elif name == "--delete" and verb == "sync":
-            options.append(name)
-        elif not verb and name in _VERBS:
-            verb = name
-        elif not name.startswith("-") and verb:
-            places.append(words[at - 1])
-        else:
-            raise _not_understood("s5cmd", f"`{words[at - 1]}` has no counterpart that s3bench knows")
-    if not verb or len(places) != (1 if verb == "rm" else 2):
+    verb, places, options, settings = _split_s5cmd(words)
+    if verb not in _VERBS or len(places) != (1 if verb == "rm" else 2):
         raise _not_understood("s5cmd", "s3bench knows its commands cp, mv, sync and rm")
     source, *target = places
     is_many = source.endswith("*") or (not source.startswith("s3://") and (folder / source).is_dir())
@@ -194,6 +175,30 @@ def _of_s5cmd(words: tuple[str, ...], folder: Path) -> tuple[tuple[str, ...], tu
     if "*" in source or "?" in source:
         raise _not_understood("s5cmd", f"`{places[0]}` has a wildcard that aws-cli has not")
     recursive = ["--recursive"] if is_many and verb != "sync" else []
-    return ("s3", verb, source, *target, *recursive, *options), tuple(settings.items())
+    return ("s3", verb, source, *target, *recursive, *options), settings
 
 
+def _split_s5cmd(
+    words: tuple[str, ...],
+) -> tuple[str, list[str], list[str], tuple[tuple[str, str], ...]]:
+    """The verb, the locations, the options that aws-cli has too, and the settings of an s5cmd command line."""
+    settings: dict[str, str] = {}
+    options: list[str] = []
+    free: list[str] = []
+    at = 0
+    while at < len(words):
+        name, equals, value = words[at].partition("=")
+        takes = _S5CMD_OPTIONS.get(name, 0)
+        if name.startswith("-") and name not in _S5CMD_OPTIONS:
+            raise _not_understood("s5cmd", f"`{words[at]}` has no counterpart that s3bench knows")
+        if takes and not equals:
+            value = "".join(words[at + 1 : at + 2])
+        if name in _S5CMD_SETTINGS:
+            setting = _S5CMD_SETTINGS[name]
+            settings[setting] = f"{value}MB" if setting == "part_size" else value
+        elif name in {"--exclude", "--delete"}:
+            options += [name, value] if takes else [name]
+        elif not name.startswith("-"):
+            free.append(words[at])
+        at += 1 if equals else 1 + takes
+    return "".join(free[:1]), free[1:], options, tuple(settings.items())

@@ -37,7 +37,7 @@ class Recording:
 
     command: TypedCommand
     exchanges: tuple[Exchange, ...]
-    local: LocalFiles = LocalFiles()
+    local: LocalFiles
     config: str = ""
     variables: Mapping[str, str]
     known_secrets: tuple[str, ...] = ()
@@ -81,17 +81,24 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
     for text in _texts(recording, own_config):
         masker.learn(text)
     fixtures = Fixtures()
-    fixtures.add_local(_masked_files(recording.local, masker), without=_downloaded(transfer, exchanges, recording.local))
+    fixtures.add_local(
+        _masked_files(recording.local, masker), without=_downloaded(transfer, exchanges, recording.local)
+    )
     objects = objects_read(exchanges)
     changed = {(each.bucket, each.key) for each in exchanges if each.kind in _CHANGES}
     listed = tuple(
-        without_changed(each, (key for bucket, key in changed if bucket == each.bucket)) if transfer and transfer.verb is Verb.SYNC else each
+        without_changed(each, (key for bucket, key in changed if bucket == each.bucket))
+        if transfer and transfer.verb is Verb.SYNC
+        else each
         for each in listings(exchanges)
         if transfer is not None or len(each.keys) >= _LISTED_SHORT_MIN
     )
     respond = transfer_responses if transfer is not None else other_responses
     responses = respond(exchanges, objects=objects, listed=listed, fixtures=fixtures, masked=masker.masked)
-    definition: Json = {"name": name or _name_of(command.words, transfer), "command": [masker.masked(word) for word in command.words]}
+    definition: Json = {
+        "name": name or _name_of(command.words, transfer),
+        "command": [masker.masked(word) for word in command.words],
+    }
     if transfer is not None and is_portable:
         definition["clients"] = list(_clients_of(transfer, command.words, own_config))
     environment = fixtures.as_json() | ({"config": masker.masked(own_config)} if own_config != "[default]" else {})

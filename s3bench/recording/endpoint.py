@@ -9,7 +9,7 @@ import http.client
 import ssl
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -162,7 +162,7 @@ class _Connection(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Nothing is logged."""
 
-    def do_GET(self) -> None:  # noqa: N802 (the base class calls it so)
+    def _forward(self) -> None:
         """Pass the request on and the response back."""
         with self.server.record.request() as number:
             try:
@@ -170,7 +170,11 @@ class _Connection(BaseHTTPRequestHandler):
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._refuse(502, f"{self.command} {unquote(self._target.partition('?')[0])}: {error}")
 
-    do_HEAD = do_PUT = do_POST = do_DELETE = do_PATCH = do_OPTIONS = do_GET
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        """The base class looks for a method such as `do_GET`; every method is passed on."""
+        if name.startswith("do_"):
+            return self._forward
+        raise AttributeError(name)
 
     @property
     def _target(self) -> str:
@@ -186,15 +190,15 @@ class _Connection(BaseHTTPRequestHandler):
         if signer is not None and service:
             if self.headers.get("x-amz-content-sha256", "").startswith(_SIGNED_CHUNKS):
                 self.close_connection = True
-                self._refuse(501, f"{self.command} {self._target}: each chunk of the body is signed, and cannot be signed anew")
+                self._refuse(
+                    501, f"{self.command} {self._target}: each chunk of the body is signed, and cannot be signed anew"
+                )
                 return
             if service != "s3":
                 body = b"".join(self._pieces(is_chunked=is_chunked, limit_bytes=_OTHER_BODY_BYTES_MAX))
                 headers = [item for item in headers if item[0].lower() != "content-length"]
                 headers.append(("Content-Length", str(len(body))))
-            headers = signer.signed(
-                self.command, self._target, headers, region=region, service=service, body=body
-            )
+            headers = signer.signed(self.command, self._target, headers, region=region, service=service, body=body)
         sent = self._send(headers, body, is_chunked=is_chunked and body is None)
         self._answer(number, self._behind.getresponse(), service=service, sent_bytes=sent)
 
@@ -221,12 +225,13 @@ class _Connection(BaseHTTPRequestHandler):
     def _pieces(self, *, is_chunked: bool, limit_bytes: int | None = None) -> Iterator[bytes]:
         """The request's body. Raises `ValueError` for one that is longer than `limit_bytes` or cut."""
         left = limit_bytes
-        for size in self._chunk_sizes() if is_chunked else (int(self.headers.get("content-length", "0")),):
-            while size:
-                piece = self.rfile.read(min(size, _PIECE_BYTES))
+        for size_bytes in self._chunk_sizes() if is_chunked else (int(self.headers.get("content-length", "0")),):
+            missing = size_bytes
+            while missing:
+                piece = self.rfile.read(min(missing, _PIECE_BYTES))
                 if not piece:
                     raise ValueError("the client ended in the middle of a body")
-                size -= len(piece)
+                missing -= len(piece)
                 left = None if left is None else left - len(piece)
                 if left is not None and left < 0:
                     raise ValueError(f"the body is longer than {limit_bytes} bytes")

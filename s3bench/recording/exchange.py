@@ -16,7 +16,9 @@ BODY_KEPT_BYTES_MAX = 8 << 20
 
 _SCOPE = re.compile(r"Credential=[^,/ ]+/[0-9]{8}/([^,/ ]+)/([^,/ ]+)/aws4_request")
 _TOTAL = re.compile(r"bytes [0-9]+-[0-9]+/([0-9]+)")
-_SIGNING = re.compile(r"X-Amz-(?:Algorithm|Credential|Date|Expires|SignedHeaders|Signature|Security-Token)", re.IGNORECASE)
+_SIGNING = re.compile(
+    r"X-Amz-(?:Algorithm|Credential|Date|Expires|SignedHeaders|Signature|Security-Token)", re.IGNORECASE
+)
 _SUBRESOURCES = frozenset({
     "acl", "attributes", "legal-hold", "restore", "retention", "select", "tagging", "torrent", "uploads", "uploadId",
     "partNumber", "annotation",
@@ -42,6 +44,21 @@ class Kind(StrEnum):
     DELETE = "delete"
     DELETE_MANY = "delete many"
     OTHER = "other"
+
+
+_WRITES: dict[tuple[str, frozenset[str]], Kind] = {
+    ("PUT", frozenset()): Kind.PUT,
+    ("PUT", frozenset({"partNumber", "uploadId"})): Kind.PUT_PART,
+    ("POST", frozenset({"uploads"})): Kind.START_UPLOAD,
+    ("POST", frozenset({"uploadId"})): Kind.FINISH_UPLOAD,
+    ("DELETE", frozenset({"uploadId"})): Kind.ABORT_UPLOAD,
+    ("DELETE", frozenset()): Kind.DELETE,
+}
+_COPIES: dict[tuple[str, frozenset[str]], Kind] = {
+    ("PUT", frozenset()): Kind.COPY,
+    ("PUT", frozenset({"partNumber", "uploadId"})): Kind.COPY_PART,
+}
+"""Requests to objects by their method and the sub-resources that they name, without and with a copy source."""
 
 
 def signed_scope(fields: Mapping[str, str]) -> tuple[str, str]:
@@ -122,26 +139,12 @@ def kind_of(method: str, path: str, parameters: Mapping[str, str], *, is_copy: b
         return Kind.OTHER
     if not key:
         return _kind_of_bucket(method, parameters)
-    named = _SUBRESOURCES & parameters.keys()
-    match method, named:
-        case "GET", names if not names - {"partNumber"}:
-            return Kind.READ
-        case "HEAD", names if not names - {"partNumber"}:
-            return Kind.HEAD
-        case "PUT", names if not names:
-            return Kind.COPY if is_copy else Kind.PUT
-        case "PUT", names if names == {"partNumber", "uploadId"}:
-            return Kind.COPY_PART if is_copy else Kind.PUT_PART
-        case "POST", names if names == {"uploads"}:
-            return Kind.START_UPLOAD
-        case "POST", names if names == {"uploadId"}:
-            return Kind.FINISH_UPLOAD
-        case "DELETE", names if names == {"uploadId"}:
-            return Kind.ABORT_UPLOAD
-        case "DELETE", names if not names:
-            return Kind.DELETE
-        case _:
-            return Kind.OTHER
+    named = frozenset(_SUBRESOURCES & parameters.keys())
+    if method in {"GET", "HEAD"} and named <= {"partNumber"}:
+        return Kind.READ if method == "GET" else Kind.HEAD
+    if is_copy:
+        return _COPIES.get((method, named), Kind.OTHER)
+    return _WRITES.get((method, named), Kind.OTHER)
 
 
 def _kind_of_bucket(method: str, parameters: Mapping[str, str]) -> Kind:

@@ -70,9 +70,7 @@ def record_command(
     _check(command, with_contents=with_contents)
     if behind.url is not None:
         check_endpoint_url(behind.url)
-    local = read_local_files(
-        command.paths, target=command.target, folder=folder, with_contents=with_contents
-    )
+    local = read_local_files(command.paths, target=command.target, folder=folder, with_contents=with_contents)
     config = _read(Path(variables.get("AWS_CONFIG_FILE") or Path.home() / ".aws" / "config"))
     with ExitStack() as stack:
         workspaces = stack.enter_context(Workspaces(parent=workspace_parent(variables)))
@@ -166,7 +164,9 @@ def _pointed(
     """The user's environment, with the endpoint and made-up keys: a live endpoint gets the user's from us."""
     dropped = {*_CREDENTIAL_NAMES, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"}
     kept = {
-        name: value for name, value in variables.items() if name not in dropped and not name.startswith(_OTHER_ENDPOINTS)
+        name: value
+        for name, value in variables.items()
+        if name not in dropped and not name.startswith(_OTHER_ENDPOINTS)
     }
     kept |= {
         "AWS_ENDPOINT_URL": url,

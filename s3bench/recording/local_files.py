@@ -23,9 +23,7 @@ class LocalFiles:
     texts: tuple[tuple[str, str], ...] = ()
 
 
-def read_local_files(
-    names: Iterable[str], *, target: str | None, folder: Path, with_contents: bool
-) -> LocalFiles:
+def read_local_files(names: Iterable[str], *, target: str | None, folder: Path, with_contents: bool) -> LocalFiles:
     """Look at the files and directories `names` below `folder`; those that do not exist are left out.
 
     Of `target` it matters only whether it is a directory.
@@ -46,7 +44,10 @@ def read_local_files(
             sizes[name] = path.stat().st_size
     texts = {name: text for name in sizes if (text := _text_of(folder / name)) is not None} if with_contents else {}
     return LocalFiles(
-        roots=tuple(roots), sizes=tuple(sorted(sizes.items())), directories=tuple(directories), texts=tuple(texts.items())
+        roots=tuple(roots),
+        sizes=tuple(sorted(sizes.items())),
+        directories=tuple(directories),
+        texts=tuple(texts.items()),
     )
 
 

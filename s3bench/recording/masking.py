@@ -35,7 +35,7 @@ class Masked(StrEnum):
     DATE = "dates"
 
 
-_SECRET_NAME = (
+_NAMES = (
     r"[\w.-]*(?:secret|passw(?:or)?d|passphrase|token|credential|private[-_]?key|api[-_]?key|access[-_]?key|signature"
     r"|authorization|session[-_]?key|host[-_]?id|request[-_]?id)[\w.-]*"
 )
@@ -48,47 +48,50 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?
 _HTTP_DATE = r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
 _BASIC = r"[0-9]{8}T[0-9]{6}Z"
 
-_NO_SECRET = rf"(?!(?:bearer|basic)\s|true\b|false\b|null\b|none\b|\*|{_ISO}|{_HTTP_DATE})"
+_NO_SECRET = rf"(?i:(?!\s*(?:bearer|basic)\s|true\b|false\b|null\b|none\b|\*|{_ISO}|{_HTTP_DATE}))"
+
+_KEY_PREFIXES = "AKIA|ASIA|AROA|AIDA|AGPA|AIPA|ANPA|ANVA|APKA|ABIA|ACCA|ASCA"  # IAM User Guide, "Unique identifiers"
+_SIGNING = r"X(?:-|%2D)Amz(?:-|%2D)(?:Signature|Credential|Security(?:-|%2D)Token)"
+_TOKENS = (
+    r"gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|hvs\.[\w-]{16,}"
+    r"|[sr]k_(?:live|test)_\w{16,}|AIza[\w-]{35}|npm_\w{30,}|pypi-[\w-]{30,}"
+)
 
 # In the order in which they are tried at each place of a text. The group named as the kind is what is replaced.
 _FORMS: tuple[tuple[Masked, str], ...] = (
-    (Masked.PRIVATE_KEY, r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<{}>.*?)-----END [A-Z ]*PRIVATE KEY-----"),
+    (Masked.PRIVATE_KEY, r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<_>.*?)-----END [A-Z ]*PRIVATE KEY-----"),
+    (Masked.PRESIGNED, rf"(?i:\b(?:{_SIGNING}|AWSAccessKeyId|Signature)=)(?P<_>[^&\s\"'<>\\]+)"),
+    (Masked.TOKEN, r"(?P<_>(?:FwoGZXIvYXdz|IQoJb3JpZ2luX2Vj|FQoGZXIvYXdz|AQoDYXdz)[A-Za-z0-9+/=%_-]{16,})"),
+    (Masked.TOKEN, r"(?P<_>\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"),
+    (Masked.TOKEN, rf"(?P<_>\b(?:{_TOKENS}))"),
+    (Masked.TOKEN, r"(?i:\b(?:bearer|basic)\s+)(?P<_>[\w.~+/=-]{8,})"),
+    (Masked.SECRET, r"\b[a-z][a-z0-9+.-]*://[^/\s:@\"'<>]*:(?P<_>[^/\s@\"'<>]+)@"),
+    (Masked.ACCESS_KEY, rf"(?<![A-Z0-9])(?:{_KEY_PREFIXES})(?P<_>[A-Z0-9]{{12,}})(?![A-Z0-9a-z])"),
+    (Masked.SECRET, r"(?i:\"" + _NAMES + r"\"\s*:\s*\")" + _NO_SECRET + r"(?P<_>(?:[^\"\\]|\\.)+)(?=\")"),
+    (Masked.SECRET, r"(?i:\\\"" + _NAMES + r"\\\"\s*:\s*\\\")" + _NO_SECRET + r"(?P<_>[^\"\\]+)(?=\\\")"),
+    (Masked.SECRET, r"(?i:&quot;" + _NAMES + r"&quot;\s*:\s*&quot;)" + _NO_SECRET + r"(?P<_>[^&]+)(?=&quot;)"),
+    (Masked.SECRET, r"(?i:<(?:\w+:)?" + _NAMES + r">)" + _NO_SECRET + r"(?P<_>[^<]+)(?=</)"),
+    (Masked.SECRET, r"(?i:\b" + _NAMES + r"\s*[=:]\s*)" + _NO_SECRET + r"(?P<_>[^\s&\"'<>\\,;]{6,})"),
     (
-        Masked.PRESIGNED,
-        r"(?i:\b(?:X(?:-|%2D)Amz(?:-|%2D)(?:Signature|Credential|Security(?:-|%2D)Token)|AWSAccessKeyId|Signature)=)"
-        r"(?P<{}>[^&\s\"'<>\\]+)",
+        Masked.ACCOUNT,
+        r"(?<![\w.])(?<!Size>)(?<!Bytes>)(?<!Length>)(?<!\":)(?<!\": )(?P<_>[0-9]{12})(?![\w.](?!dkr))",
     ),
-    (Masked.TOKEN, r"(?P<{}>(?:FwoGZXIvYXdz|IQoJb3JpZ2luX2Vj|FQoGZXIvYXdz|AQoDYXdz)[A-Za-z0-9+/=%_-]{{16,}})"),
-    (Masked.TOKEN, r"(?P<{}>\beyJ[\w-]{{8,}}\.[\w-]{{8,}}(?:\.[\w-]*)?)"),
+    (Masked.ACCOUNT, r"(?<=[-/])(?P<_>[0-9]{12})(?=[-/.])"),
     (
-        Masked.TOKEN,
-        r"(?P<{}>\b(?:gh[pousr]_\w{{20,}}|github_pat_\w{{20,}}|glpat-[\w-]{{16,}}|xox[abeprs]-[\w-]{{10,}}|hvs\.[\w-]{{16,}}"
-        r"|[sr]k_(?:live|test)_\w{{16,}}|AIza[\w-]{{35}}|npm_\w{{30,}}|pypi-[\w-]{{30,}}))",
+        Masked.UUID,
+        r"(?i:(?<![0-9a-f-])(?P<_>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f]))",
     ),
-    (Masked.TOKEN, r"(?i:\b(?:bearer|basic)\s+)(?P<{}>[\w.~+/=-]{{8,}})"),
-    (Masked.SECRET, r"\b[a-z][a-z0-9+.-]*://[^/\s:@\"'<>]*:(?P<{}>[^/\s@\"'<>]+)@"),
-    (
-        Masked.ACCESS_KEY,
-        r"(?<![A-Z0-9])(?:AKIA|ASIA|AROA|AIDA|AGPA|AIPA|ANPA|ANVA|APKA|ABIA|ACCA|ASCA)(?P<{}>[A-Z0-9]{{12,}})(?![A-Z0-9a-z])",
-    ),
-    (Masked.SECRET, r"(?i:\"" + _SECRET_NAME + r"\"\s*:\s*\")" + _NO_SECRET + r"(?P<{}>(?:[^\"\\]|\\.)+)(?=\")"),
-    (Masked.SECRET, r"(?i:\\\"" + _SECRET_NAME + r"\\\"\s*:\s*\\\")" + _NO_SECRET + r"(?P<{}>[^\"\\]+)(?=\\\")"),
-    (Masked.SECRET, r"(?i:<(?:\w+:)?" + _SECRET_NAME + r">)" + _NO_SECRET + r"(?P<{}>[^<]+)(?=</)"),
-    (Masked.SECRET, r"(?i:\b" + _SECRET_NAME + r"\s*[=:]\s*)" + _NO_SECRET + r"(?P<{}>[^\s&\"'<>\\,;]{{6,}})"),
-    (Masked.ACCOUNT, r"(?<![\w.])(?<!Size>)(?<!Bytes>)(?<!Length>)(?<!\":)(?<!\": )(?P<{}>[0-9]{{12}})(?![\w.](?!dkr))"),
-    (Masked.ACCOUNT, r"(?<=[-/])(?P<{}>[0-9]{{12}})(?=[-/.])"),
-    (Masked.UUID, r"(?i:(?<![0-9a-f-])(?P<{}>[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}})(?![0-9a-f]))"),
-    (Masked.RESOURCE, r"(?<![\w-])(?:" + _RESOURCES + r")-(?P<{}>[0-9a-f]{{17}}|[0-9a-f]{{8}})(?![\w-])"),
-    (Masked.HASH, r"(?<![0-9A-Za-z])(?P<{}>[0-9a-f]{{64}}|[0-9a-f]{{40}}|[0-9a-f]{{32}})(?![0-9A-Za-z])"),
-    (Masked.DATE, r"(?<!<Key>)(?<!<Prefix>)(?<=>)(?P<{}>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + ")(?=<)"),
-    (Masked.DATE, r"(?<=\")(?P<{}>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + r")(?=\"|\\\")"),
-    (Masked.DATE, r"(?i:\"" + _DATE_NAME + r"\"\s*:\s*)(?P<{}>[0-9]{{10}}(?:\.[0-9]+|[0-9]{{3}})?)(?![0-9.])"),
-    (Masked.DATE, r"\A(?P<{}>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + r")\Z"),
+    (Masked.RESOURCE, r"(?<![\w-])(?:" + _RESOURCES + r")-(?P<_>[0-9a-f]{17}|[0-9a-f]{8})(?![\w-])"),
+    (Masked.HASH, r"(?<![0-9A-Za-z])(?P<_>[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![0-9A-Za-z])"),
+    (Masked.DATE, r"(?<!<Key>)(?<!<Prefix>)(?<=>)(?P<_>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + ")(?=<)"),
+    (Masked.DATE, r"(?<=\")(?P<_>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + r")(?=\"|\\\")"),
+    (Masked.DATE, r"(?i:\"" + _DATE_NAME + r"\"\s*:\s*)(?P<_>[0-9]{10}(?:\.[0-9]+|[0-9]{3})?)(?![0-9.])"),
+    (Masked.DATE, r"\A(?P<_>" + _ISO + "|" + _HTTP_DATE + "|" + _BASIC + r")\Z"),
 )
 
 
 def _compiled() -> tuple[re.Pattern[str], tuple[Masked, ...]]:
-    parts = [form.replace("(?P<{}>", f"(?P<k{at}>").replace("{{", "{").replace("}}", "}") for at, (_, form) in enumerate(_FORMS)]
+    parts = [form.replace("(?P<_>", f"(?P<k{at}>") for at, (_, form) in enumerate(_FORMS)]
     return re.compile("|".join(parts), re.DOTALL), tuple(kind for kind, _ in _FORMS)
 
 
@@ -108,7 +111,7 @@ class Masker:
         self._replacements: dict[str, str] = {}
         self._learned: list[str] = []
         self._made: set[str] = set()
-        self._counts: dict[Masked, int] = {}
+        self._counts: dict[Callable[[str, int], str], int] = {}
         self._kinds: dict[str, Masked] = {}
         self._used: set[str] = set()
         for value in known:
@@ -157,7 +160,7 @@ class Masker:
     def _replacement(self, kind: Masked, value: str, make: Callable[[str, int], str]) -> str:
         if value in self._replacements:
             return self._replacements[value]
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
+        count = self._counts[make] = self._counts.get(make, 0) + 1
         made = make(value, count)
         self._replacements[value] = made
         self._kinds[value] = kind
@@ -204,7 +207,6 @@ def _date(value: str, _count: int) -> str:
 
 
 _MAKERS: dict[Masked, Callable[[str, int], str]] = {
-    Masked.ACCESS_KEY: _filler,
     Masked.PRIVATE_KEY: _private_key,
     Masked.ACCOUNT: _account,
     Masked.UUID: _uuid,

@@ -18,7 +18,10 @@ _LISTS_ALL = frozenset({"list-type", "prefix", "continuation-token", "encoding-t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedObject:
-    """An object that was read: `content_type` as the response had it, `text` its content, if that was kept and is text."""
+    """An object that was read.
+
+    `content_type` is as the response had it, `text` its content, if that was kept and is text.
+    """
 
     bucket: str
     key: str
@@ -124,9 +127,7 @@ def _is_default_page(page: Exchange) -> bool:
     given = page.parameters
     unusual = given.keys() - _LISTS_ALL - {"max-keys", "delimiter", "start-after"}
     size = given.get("max-keys", "")
-    return not (
-        unusual or given.get("delimiter") or given.get("start-after") or (size and size != str(PAGE_KEYS_MAX))
-    )
+    return not (unusual or given.get("delimiter") or given.get("start-after") or (size and size != str(PAGE_KEYS_MAX)))
 
 
 def without_changed(listing: RecordedListing, changed: Iterable[str]) -> RecordedListing:

@@ -1,7 +1,8 @@
 """The responses of a recorded definition, as JSON values. Pure.
 
 Objects become bodies from files, which answer every range; listings become `listing`; uploads accept any parts. So a
-client that splits a transfer in another way is answered too. All other responses are kept as they were, equal ones once.
+client that splits a transfer in another way is answered too. All other responses are kept as they were, equal ones
+once.
 """
 
 import posixpath
@@ -12,7 +13,7 @@ from s3bench.recording.environment import Fixtures, Json
 from s3bench.recording.exchange import Exchange, Kind
 from s3bench.recording.objects import RecordedListing, RecordedObject, can_be_files
 from s3bench.spec.header import FIELD_NAME, FIELD_VALUE
-from s3bench.spec.listing import listing_pages
+from s3bench.spec.listing import LISTED_AT, listing_pages
 
 ANY = {"instances": "any"}
 _XML = {"Content-Type": "application/xml"}
@@ -25,8 +26,10 @@ _FINISHED = (
     "<CompleteMultipartUploadResult><Location>/bucket/object</Location><Bucket>bucket</Bucket><Key>object</Key>"
     '<ETag>"00000000000000000000000000000000-1"</ETag></CompleteMultipartUploadResult>'
 )
-_COPIED = f"<CopyObjectResult><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>{_ETAG}</ETag></CopyObjectResult>"
-_PART_COPIED = f"<CopyPartResult><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>{_ETAG}</ETag></CopyPartResult>"
+_COPIED = (
+    f"<CopyObjectResult><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>{_ETAG}</ETag></CopyObjectResult>"
+)
+_PART_COPIED = f"<CopyPartResult><LastModified>{LISTED_AT}</LastModified><ETag>{_ETAG}</ETag></CopyPartResult>"
 
 _UPLOADS = frozenset({Kind.PUT, Kind.PUT_PART, Kind.START_UPLOAD, Kind.FINISH_UPLOAD})
 _COPIES = frozenset({Kind.COPY, Kind.COPY_PART})
@@ -37,14 +40,32 @@ _KEPT_HEADERS = frozenset({
 })  # fmt: skip
 _KEPT_PREFIXES = ("x-amz-", "x-amzn-")
 # Ids of requests, and checksums of bodies that are not the same any more once something in them is masked.
-_DROPPED_PREFIXES = ("x-amz-checksum-", "x-amz-cf-", "x-amz-id", "x-amz-crc32", "x-amz-request", "x-amzn-requestid", "x-amzn-trace",
-                     "x-amz-log-result", "x-amzn-remapped-", "x-amz-apigw", "x-amz-expiration", "x-amz-rid")  # fmt: skip
+_DROPPED_PREFIXES = (
+    "x-amz-apigw",
+    "x-amz-cf-",
+    "x-amz-checksum-",
+    "x-amz-crc32",
+    "x-amz-expiration",
+    "x-amz-id",
+    "x-amz-log-result",
+    "x-amz-request",
+    "x-amz-rid",
+    "x-amzn-remapped-",
+    "x-amzn-requestid",
+    "x-amzn-trace",
+)
 
-Masked = Callable[[str], str]
+Mask = Callable[[str], str]
+"""Masks a text."""
 
 
 def transfer_responses(
-    exchanges: Sequence[Exchange], *, objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: Fixtures, masked: Masked
+    exchanges: Sequence[Exchange],
+    *,
+    objects: Sequence[RecordedObject],
+    listed: Sequence[RecordedListing],
+    fixtures: Fixtures,
+    masked: Mask,
 ) -> list[Json]:
     """The responses to a transfer: in the portable form for all requests that transfers consist of."""
     covered = {id(page) for listing in listed for page in listing.pages}
@@ -67,7 +88,12 @@ def _is_literal(exchange: Exchange, objects: Sequence[RecordedObject], covered: 
 
 
 def other_responses(
-    exchanges: Sequence[Exchange], *, objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: Fixtures, masked: Masked
+    exchanges: Sequence[Exchange],
+    *,
+    objects: Sequence[RecordedObject],
+    listed: Sequence[RecordedListing],
+    fixtures: Fixtures,
+    masked: Mask,
 ) -> list[Json]:
     """The responses to any other command: objects and long listings in their short form, the rest as it was."""
     covered = {id(page) for listing in listed for page in listing.pages}
@@ -77,7 +103,7 @@ def other_responses(
 
 
 def _reads(
-    objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: Fixtures, masked: Masked
+    objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: Fixtures, masked: Mask
 ) -> list[Json]:
     """Listings, and bodies of objects: a tree of files for each listing, and for the objects that none lists."""
     responses: list[Json] = []
@@ -108,7 +134,7 @@ def _reads(
     return responses
 
 
-def _of_single_objects(objects: Sequence[RecordedObject], fixtures: Fixtures, masked: Masked) -> list[Json]:
+def _of_single_objects(objects: Sequence[RecordedObject], fixtures: Fixtures, masked: Mask) -> list[Json]:
     """Bodies of objects that no listing has: one response for all of a bucket if their keys can be file names."""
     responses: list[Json] = []
     for bucket in dict.fromkeys(each.bucket for each in objects):
@@ -128,7 +154,9 @@ def _of_single_objects(objects: Sequence[RecordedObject], fixtures: Fixtures, ma
 
 
 def _bodies(path: str, file: str, content_type: str) -> list[Json]:
-    headers = {"headers": {"Content-Type": content_type}} if content_type and FIELD_VALUE.check(content_type) is None else {}
+    headers = (
+        {"headers": {"Content-Type": content_type}} if content_type and FIELD_VALUE.check(content_type) is None else {}
+    )
     return [
         {"match": {"method": method, "path": path}, **headers, "body": {"file": file}, **ANY}
         for method in ("HEAD", "GET")
@@ -141,7 +169,7 @@ def _common_root(keys: Sequence[str]) -> str:
     return common[: common.rfind("/") + 1]
 
 
-def _writes(exchanges: Sequence[Exchange], masked: Masked) -> list[Json]:
+def _writes(exchanges: Sequence[Exchange], masked: Mask) -> list[Json]:
     """Uploads of any parts, copies and deletes: a response of each kind for all keys of a bucket."""
     responses: list[Json] = []
     for bucket in dict.fromkeys(each.bucket for each in exchanges if each.kind in _UPLOADS | _COPIES | _DELETES):
@@ -174,7 +202,7 @@ def _pattern(keys: Sequence[str]) -> str:
     return every[0] if len(every) == 1 else f"{_common_root(every)}*"
 
 
-def literal_responses(exchanges: Iterable[Exchange], masked: Masked) -> list[Json]:
+def literal_responses(exchanges: Iterable[Exchange], masked: Mask) -> list[Json]:
     """The responses as they were. Those to equal requests follow one another; the last of them stays.
 
     A request with more query parameters also matches a response that names fewer, so those with more come first.
@@ -198,29 +226,35 @@ def literal_responses(exchanges: Iterable[Exchange], masked: Masked) -> list[Jso
     return responses
 
 
-def _literal(exchange: Exchange, masked: Masked) -> Json:
+def _literal(exchange: Exchange, masked: Mask) -> Json:
     """Status, headers and body of one response. Raises `BadInput` for a body that is no text."""
     headers = {name: masked(value) for name, value in exchange.headers if _is_kept(name)}
     if exchange.method == "HEAD" and exchange.header("content-length"):
         headers["Content-Length"] = exchange.header("content-length")
-    headers = {name: value for name, value in headers.items() if FIELD_NAME.check(name) is None and FIELD_VALUE.check(value) is None}
+    headers = {
+        name: value
+        for name, value in headers.items()
+        if FIELD_NAME.check(name) is None and FIELD_VALUE.check(value) is None
+    }
     answer: Json = {} if exchange.status == 200 else {"status_code": exchange.status}  # noqa: PLR2004 (the default)
     if headers:
         answer["headers"] = headers
     if exchange.response_bytes:
-        try:
-            answer["body"] = masked((exchange.body or b"").decode())
-        except UnicodeDecodeError:
-            exchange_body = None
-        else:
-            exchange_body = exchange.body
-        if exchange_body is None:
-            raise BadInput(
-                f"the response to {exchange.method} {exchange.path} cannot be kept",
-                f"its {exchange.response_bytes} bytes are no text, or too long",
-                "record a command whose responses are text",
-            )
+        answer["body"] = masked(_text_of(exchange))
     return answer
+
+
+def _text_of(exchange: Exchange) -> str:
+    try:
+        if exchange.body is not None:
+            return exchange.body.decode()
+    except UnicodeDecodeError:
+        pass
+    raise BadInput(
+        f"the response to {exchange.method} {exchange.path} cannot be kept",
+        f"its {exchange.response_bytes} bytes are no text, or too long",
+        "record a command whose responses are text",
+    )
 
 
 def _is_kept(name: str) -> bool:

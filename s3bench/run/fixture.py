@@ -57,7 +57,7 @@ class FixtureTree:
 
 
 def plan_tree(environment: Environment) -> FixtureTree:
-    """Plan the tree as it is after `files`, then `file_dirs`, `file_trees` and `file_literals` were made in their order.
+    """Plan the tree as it is after `files`, `file_dirs`, `file_trees` and `file_literals` were made, in this order.
 
     Raises `BadInput` for a name that leaves the workspace or is both file and directory, and for mode `x` on a file
     that is there already.

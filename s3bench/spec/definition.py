@@ -118,7 +118,9 @@ class FileBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingBody:
-    """A ListObjectsV2 response made from one of `file_dirs` or `file_trees` (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+    """A ListObjectsV2 response (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+
+    It is made from one of `file_dirs` or `file_trees`.
 
     Each file of `directory` is listed under the key `prefix` followed by the file's name.
     """

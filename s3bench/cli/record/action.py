@@ -79,7 +79,8 @@ def _check(options: RecordOptions) -> None:
         )
     if options.endpoint_url is not None and not options.endpoint_url.startswith(("http://", "https://")):
         raise BadInput(
-            f"--endpoint-url {options.endpoint_url}: not a URL", fix="write it with its scheme, e.g. http://127.0.0.1:9000"
+            f"--endpoint-url {options.endpoint_url}: not a URL",
+            fix="write it with its scheme, e.g. http://127.0.0.1:9000",
         )
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise BadInput(f"--data-dir {options.data_dir}: no such directory", fix="pass an existing directory")

@@ -27,7 +27,9 @@ from s3bench.cli.completion_items import complete_directory, complete_file
     help="The command of aws-cli that does the same, where COMMAND is another program than aws and s5cmd.",
 )
 @click.option(
-    "--contents", is_flag=True, help="Keep the text of local files and objects, not only their sizes; secrets are masked."
+    "--contents",
+    is_flag=True,
+    help="Keep the text of local files and objects, not only their sizes; secrets are masked.",
 )
 @click.option("--endpoint-url", metavar="URL", help="Pass requests on to this endpoint, signed with your credentials.")
 @click.option("--tls", is_flag=True, help="Let the command use HTTPS, with a generated certificate.")
