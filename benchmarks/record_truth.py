@@ -39,7 +39,7 @@ from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.recording.command import parse_command
 from s3bench.recording.definition import RecordedDefinition, Recording, make_definition
-from s3bench.recording.exchange import Exchange, Kind, kind_of
+from s3bench.recording.exchange import Kind, RecordedExchange, kind_of
 from s3bench.recording.live import Behind, record_command
 from s3bench.results.measurement import Failure
 from s3bench.run.endpoint import Endpoint
@@ -386,7 +386,7 @@ def _sizes(kind: Kind, method: str, sent: int, received: int, *, is_s3: bool) ->
     return (sent if method == "PUT" else 0), (received if kind is Kind.READ else 0)
 
 
-def _request(each: Exchange) -> tuple[str, str, tuple[int, int]]:
+def _request(each: RecordedExchange) -> tuple[str, str, tuple[int, int]]:
     kind = kind_of(each.method, each.path, each.parameters)
     sizes = _sizes(kind, each.method, each.request_bytes, each.response_bytes, is_s3=each.service in {"", "s3"})
     return each.method, each.path, sizes

@@ -15,8 +15,8 @@ from s3bench.clients.launch import ClientLaunch
 from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
 from s3bench.recording.command import TypedCommand
-from s3bench.recording.environment import Fixtures, Json, recorded_config
-from s3bench.recording.exchange import Exchange, Kind
+from s3bench.recording.environment import Json, RecordedFixtures, recorded_config
+from s3bench.recording.exchange import Kind, RecordedExchange
 from s3bench.recording.local_files import LocalFiles
 from s3bench.recording.masking import Masked, Masker
 from s3bench.recording.objects import listings, objects_read, without_changed
@@ -36,7 +36,7 @@ class Recording:
     """
 
     command: TypedCommand
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[RecordedExchange, ...]
     local: LocalFiles
     config: str = ""
     variables: Mapping[str, str]
@@ -80,7 +80,7 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
     )
     for text in _texts(recording, own_config):
         masker.learn(text)
-    fixtures = Fixtures()
+    fixtures = RecordedFixtures()
     fixtures.add_local(
         _masked_files(recording.local, masker), without=_downloaded(transfer, exchanges, recording.local)
     )
@@ -137,7 +137,7 @@ def _masked_files(local: LocalFiles, masker: Masker) -> LocalFiles:
     )
 
 
-def _downloaded(transfer: Transfer | None, exchanges: Iterable[Exchange], local: LocalFiles) -> set[str]:
+def _downloaded(transfer: Transfer | None, exchanges: Iterable[RecordedExchange], local: LocalFiles) -> set[str]:
     """Files that a download replaced: a fixed date cannot tell that they were out of date."""
     if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD:
         return set()

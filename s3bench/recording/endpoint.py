@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from s3bench.recording.exchange import BODY_KEPT_BYTES_MAX, Exchange, Kind, kind_of, signed_scope
+from s3bench.recording.exchange import BODY_KEPT_BYTES_MAX, Kind, RecordedExchange, kind_of, signed_scope
 from s3bench.recording.signing import Signer
 from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.server.tls import server_context
@@ -50,7 +50,7 @@ class _Record:
     """What was exchanged so far, shared by all connections. `failures` are requests that were not passed on."""
 
     keeps_contents: bool
-    exchanges: list[tuple[int, Exchange]] = field(default_factory=list)
+    exchanges: list[tuple[int, RecordedExchange]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     kept_bytes: int = 0
     begun: int = 0
@@ -71,7 +71,7 @@ class _Record:
                 self.in_flight -= 1
                 self.changed.notify_all()
 
-    def add(self, number: int, exchange: Exchange) -> None:
+    def add(self, number: int, exchange: RecordedExchange) -> None:
         """Keep an exchange."""
         with self.changed:
             self.exchanges.append((number, exchange))
@@ -111,7 +111,7 @@ class RecordingEndpoint:
             self._record.changed.wait_for(lambda: not self._record.in_flight, _SETTLE_S)
 
     @property
-    def exchanges(self) -> tuple[Exchange, ...]:
+    def exchanges(self) -> tuple[RecordedExchange, ...]:
         """Everything so far, in the order in which requests came."""
         with self._record.changed:
             return tuple(exchange for _, exchange in sorted(self._record.exchanges, key=lambda kept: kept[0]))
@@ -260,7 +260,7 @@ class _Connection(BaseHTTPRequestHandler):
         decoded = self.headers.get("x-amz-decoded-content-length", "")
         record.add(
             number,
-            Exchange(
+            RecordedExchange(
                 method=self.command,
                 path=unquote(path),
                 query=query,

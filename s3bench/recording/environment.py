@@ -23,7 +23,7 @@ _VARIABLES = {
 """Variables that change requests as the keys of a profile do."""
 
 
-class Fixtures:
+class RecordedFixtures:
     """The fixtures of one definition, as they are collected; `left_out` are names that no fixture can have."""
 
     def __init__(self) -> None:

@@ -68,7 +68,7 @@ def signed_scope(fields: Mapping[str, str]) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class RecordedExchange:
     """One request and its response.
 
     `service` is that of the request's signature, empty for an unsigned one. `request_bytes` is the size of the

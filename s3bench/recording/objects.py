@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
-from s3bench.recording.exchange import Exchange, Kind
+from s3bench.recording.exchange import Kind, RecordedExchange
 from s3bench.spec.listing import PAGE_KEYS_MAX
 from s3bench.spec.names import FIXTURE_NAME
 
@@ -37,7 +37,7 @@ class RecordedListing:
     bucket: str
     prefix: str
     keys: tuple[tuple[str, int], ...]
-    pages: tuple[Exchange, ...]
+    pages: tuple[RecordedExchange, ...]
 
     @property
     def directory(self) -> str:
@@ -64,7 +64,7 @@ def _parents(name: str) -> Iterator[str]:
         yield name
 
 
-def objects_read(exchanges: Iterable[Exchange]) -> tuple[RecordedObject, ...]:
+def objects_read(exchanges: Iterable[RecordedExchange]) -> tuple[RecordedObject, ...]:
     """Every object whose content was read, each once, as it was first."""
     found: dict[tuple[str, str], RecordedObject] = {}
     for each in exchanges:
@@ -82,16 +82,16 @@ def objects_read(exchanges: Iterable[Exchange]) -> tuple[RecordedObject, ...]:
     return tuple(found.values())
 
 
-def _text(exchange: Exchange) -> str | None:
+def _text(exchange: RecordedExchange) -> str | None:
     try:
         return None if exchange.body is None else exchange.body.decode()
     except UnicodeDecodeError:
         return None
 
 
-def listings(exchanges: Iterable[Exchange]) -> tuple[RecordedListing, ...]:
+def listings(exchanges: Iterable[RecordedExchange]) -> tuple[RecordedListing, ...]:
     """The listings that have every key below their prefix; others, such as those of folders, are left to be literal."""
-    pages: dict[tuple[str, str], list[Exchange]] = {}
+    pages: dict[tuple[str, str], list[RecordedExchange]] = {}
     for each in exchanges:
         if each.kind is Kind.LIST:
             pages.setdefault((each.bucket, each.parameters.get("prefix", "")), []).append(each)
@@ -99,14 +99,14 @@ def listings(exchanges: Iterable[Exchange]) -> tuple[RecordedListing, ...]:
     return tuple(listing for listing in found if listing is not None)
 
 
-def _listing(bucket: str, prefix: str, pages: list[Exchange]) -> RecordedListing | None:
+def _listing(bucket: str, prefix: str, pages: list[RecordedExchange]) -> RecordedListing | None:
     keys: dict[str, int] = {}
     is_whole = False
     for page in pages:
         if page.parameters.keys() - _LISTS_ALL and not _is_default_page(page):
             return None
         try:
-            root = ET.fromstring((page.body or b"").decode())  # noqa: S314 (expat expands no external entities)
+            root = ET.fromstring((page.body or b"").decode())  # noqa: S314 (no external entities are loaded)
         except (ET.ParseError, UnicodeDecodeError):
             return None
         space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
@@ -122,7 +122,7 @@ def _listing(bucket: str, prefix: str, pages: list[Exchange]) -> RecordedListing
     return RecordedListing(bucket=bucket, prefix=prefix, keys=tuple(keys.items()), pages=tuple(pages))
 
 
-def _is_default_page(page: Exchange) -> bool:
+def _is_default_page(page: RecordedExchange) -> bool:
     """Whether the parameters that are not among the usual ones ask for nothing unusual."""
     given = page.parameters
     unusual = given.keys() - _LISTS_ALL - {"max-keys", "delimiter", "start-after"}

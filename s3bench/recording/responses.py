@@ -9,8 +9,8 @@ import posixpath
 from collections.abc import Callable, Iterable, Sequence
 
 from s3bench.errors import BadInput
-from s3bench.recording.environment import Fixtures, Json
-from s3bench.recording.exchange import Exchange, Kind
+from s3bench.recording.environment import Json, RecordedFixtures
+from s3bench.recording.exchange import Kind, RecordedExchange
 from s3bench.recording.objects import RecordedListing, RecordedObject, can_be_files
 from s3bench.spec.header import FIELD_NAME, FIELD_VALUE
 from s3bench.spec.listing import LISTED_AT, listing_pages
@@ -60,11 +60,11 @@ Mask = Callable[[str], str]
 
 
 def transfer_responses(
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[RecordedExchange],
     *,
     objects: Sequence[RecordedObject],
     listed: Sequence[RecordedListing],
-    fixtures: Fixtures,
+    fixtures: RecordedFixtures,
     masked: Mask,
 ) -> list[Json]:
     """The responses to a transfer: in the portable form for all requests that transfers consist of."""
@@ -78,7 +78,7 @@ def transfer_responses(
     ]
 
 
-def _is_literal(exchange: Exchange, objects: Sequence[RecordedObject], covered: set[int]) -> bool:
+def _is_literal(exchange: RecordedExchange, objects: Sequence[RecordedObject], covered: set[int]) -> bool:
     kind = exchange.kind
     if kind is Kind.HEAD:
         return all((each.bucket, each.key) != (exchange.bucket, exchange.key) for each in objects)
@@ -88,11 +88,11 @@ def _is_literal(exchange: Exchange, objects: Sequence[RecordedObject], covered: 
 
 
 def other_responses(
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[RecordedExchange],
     *,
     objects: Sequence[RecordedObject],
     listed: Sequence[RecordedListing],
-    fixtures: Fixtures,
+    fixtures: RecordedFixtures,
     masked: Mask,
 ) -> list[Json]:
     """The responses to any other command: objects and long listings in their short form, the rest as it was."""
@@ -103,7 +103,7 @@ def other_responses(
 
 
 def _reads(
-    objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: Fixtures, masked: Mask
+    objects: Sequence[RecordedObject], listed: Sequence[RecordedListing], fixtures: RecordedFixtures, masked: Mask
 ) -> list[Json]:
     """Listings, and bodies of objects: a tree of files for each listing, and for the objects that none lists."""
     responses: list[Json] = []
@@ -114,9 +114,9 @@ def _reads(
         query = {"list-type": ""} | ({"prefix": masked(listing.prefix)} if several else {})
         match = {"method": "GET", "path": f"/{masked(listing.bucket)}", "query": query}
         read = [each.key for each in objects if each.bucket == listing.bucket]
-        if listing.can_be_tree(read):
+        root = listing.directory
+        if listing.can_be_tree(read) and not _has_wildcards(root):
             tree = fixtures.free_name("remote_dir")
-            root = listing.directory
             fixtures.add_directory(tree, [(masked(key.removeprefix(root)), size) for key, size in listing.keys])
             body = {"listing": tree} | ({"prefix": masked(root)} if root else {})
             responses.append({"match": match, "body": body, **ANY})
@@ -134,14 +134,14 @@ def _reads(
     return responses
 
 
-def _of_single_objects(objects: Sequence[RecordedObject], fixtures: Fixtures, masked: Mask) -> list[Json]:
+def _of_single_objects(objects: Sequence[RecordedObject], fixtures: RecordedFixtures, masked: Mask) -> list[Json]:
     """Bodies of objects that no listing has: one response for all of a bucket if their keys can be file names."""
     responses: list[Json] = []
     for bucket in dict.fromkeys(each.bucket for each in objects):
         here = [each for each in objects if each.bucket == bucket]
         root = _common_root([each.key for each in here])
         names = [masked(each.key.removeprefix(root)) for each in here]
-        if len(here) > 1 and can_be_files(names) and not any(each.text for each in here):
+        if len(here) > 1 and can_be_files(names) and not _has_wildcards(root) and not any(each.text for each in here):
             tree = fixtures.free_name("remote_dir")
             fixtures.add_directory(tree, zip(names, (each.size_bytes for each in here), strict=True))
             responses += _bodies(f"/{masked(bucket)}/{masked(root)}*", f"{tree}/*", "")
@@ -158,7 +158,7 @@ def _bodies(path: str, file: str, content_type: str) -> list[Json]:
         {"headers": {"Content-Type": content_type}} if content_type and FIELD_VALUE.check(content_type) is None else {}
     )
     return [
-        {"match": {"method": method, "path": path}, **headers, "body": {"file": file}, **ANY}
+        {"match": {"method": method, "path": _pattern_of(path)}, **headers, "body": {"file": file}, **ANY}
         for method in ("HEAD", "GET")
     ]
 
@@ -169,7 +169,7 @@ def _common_root(keys: Sequence[str]) -> str:
     return common[: common.rfind("/") + 1]
 
 
-def _writes(exchanges: Sequence[Exchange], masked: Mask) -> list[Json]:
+def _writes(exchanges: Sequence[RecordedExchange], masked: Mask) -> list[Json]:
     """Uploads of any parts, copies and deletes: a response of each kind for all keys of a bucket."""
     responses: list[Json] = []
     for bucket in dict.fromkeys(each.bucket for each in exchanges if each.kind in _UPLOADS | _COPIES | _DELETES):
@@ -179,7 +179,7 @@ def _writes(exchanges: Sequence[Exchange], masked: Mask) -> list[Json]:
         deleted = [each.key for each in here if each.kind is Kind.DELETE]
         root = f"/{masked(bucket)}"
         if written:
-            path = f"{root}/{masked(_pattern(written))}"
+            path = _pattern_of(f"{root}/{masked(_common_pattern(written))}")
             if kinds & _COPIES:
                 match = {"method": "PUT", "path": path, "query": {"uploadId": ""}}
                 responses.append({"match": match, "headers": _XML, "body": _PART_COPIED, **ANY})
@@ -189,20 +189,29 @@ def _writes(exchanges: Sequence[Exchange], masked: Mask) -> list[Json]:
                 match = {"method": "POST", "path": path, "query": {name: ""}}
                 responses.append({"match": match, "headers": _XML, "body": body, **ANY})
         if kinds & _DELETES:
-            path = f"{root}/{masked(_pattern(deleted))}" if deleted else f"{root}/*"
+            path = _pattern_of(f"{root}/{masked(_common_pattern(deleted))}") if deleted else f"{root}/*"
             responses.append({"match": {"method": "DELETE", "path": path}, "status_code": 204, **ANY})
             match = {"method": "POST", "path": root, "query": {"delete": ""}}
             responses.append({"match": match, "headers": _XML, "body": "<DeleteResult/>", **ANY})
     return responses
 
 
-def _pattern(keys: Sequence[str]) -> str:
+def _common_pattern(keys: Sequence[str]) -> str:
     """A path that matches all keys: the key itself if there is one, and all below their common folder if not."""
     every = list(dict.fromkeys(keys))
     return every[0] if len(every) == 1 else f"{_common_root(every)}*"
 
 
-def literal_responses(exchanges: Iterable[Exchange], masked: Mask) -> list[Json]:
+def _pattern_of(path: str) -> str:
+    """The path as `match.path` can have it: a question mark, which would begin a query there, is any character."""
+    return path.replace("?", "*")
+
+
+def _has_wildcards(root: str) -> bool:
+    return not {"*", "?"}.isdisjoint(root)
+
+
+def literal_responses(exchanges: Iterable[RecordedExchange], masked: Mask) -> list[Json]:
     """The responses as they were. Those to equal requests follow one another; the last of them stays.
 
     A request with more query parameters also matches a response that names fewer, so those with more come first.
@@ -210,7 +219,7 @@ def literal_responses(exchanges: Iterable[Exchange], masked: Mask) -> list[Json]
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Json]] = {}
     for each in exchanges:
         query = tuple((name, masked(value)) for name, value in each.parameters.items())
-        groups.setdefault((each.method, masked(each.path), query), []).append(_literal(each, masked))
+        groups.setdefault((each.method, _pattern_of(masked(each.path)), query), []).append(_literal(each, masked))
     responses = []
     for (method, path, query), answers in sorted(groups.items(), key=lambda item: -len(item[0][2])):
         match: Json = {"method": method, "path": path} | ({"query": dict(query)} if query else {})
@@ -226,7 +235,7 @@ def literal_responses(exchanges: Iterable[Exchange], masked: Mask) -> list[Json]
     return responses
 
 
-def _literal(exchange: Exchange, masked: Mask) -> Json:
+def _literal(exchange: RecordedExchange, masked: Mask) -> Json:
     """Status, headers and body of one response. Raises `BadInput` for a body that is no text."""
     headers = {name: masked(value) for name, value in exchange.headers if _is_kept(name)}
     if exchange.method == "HEAD" and exchange.header("content-length"):
@@ -244,7 +253,7 @@ def _literal(exchange: Exchange, masked: Mask) -> Json:
     return answer
 
 
-def _text_of(exchange: Exchange) -> str:
+def _text_of(exchange: RecordedExchange) -> str:
     try:
         if exchange.body is not None:
             return exchange.body.decode()
