@@ -123,7 +123,7 @@ def _listing(bucket: str, prefix: str, pages: list[RecordedExchange]) -> Recorde
 
 
 def _is_default_page(page: RecordedExchange) -> bool:
-    """Whether the parameters that are not among the usual ones ask for nothing unusual."""
+    """Whether the page size is the default, and neither a folder nor a later start is asked for."""
     given = page.parameters
     unusual = given.keys() - _LISTS_ALL - {"max-keys", "delimiter", "start-after"}
     size = given.get("max-keys", "")

@@ -28,7 +28,8 @@ def exchange(method: str, target: str, body: bytes | None = b"", **changes: Any)
     path, _, query = target.partition("?")
     values: dict[str, Any] = {
         "method": method, "path": path, "query": query, "service": "s3", "engine": TransferEngine.PYTHON,
-        "request_bytes": 0, "is_copy": False, "status": 200, "headers": (), "response_bytes": len(body or b""), "body": body,
+        "request_bytes": 0, "is_copy": False, "status": 200, "headers": (),
+        "response_bytes": len(body or b""), "body": body,
     }  # fmt: skip
     return RecordedExchange(**(values | changes))
 
