@@ -62,6 +62,12 @@ class TypedCommand:
         return tuple(place.path for place in places if isinstance(place, Local))
 
     @property
+    def source(self) -> str | None:
+        """The local file or directory that a transfer uploads."""
+        transfer = parse_transfer(self.words)
+        return transfer.source.path if transfer is not None and isinstance(transfer.source, Local) else None
+
+    @property
     def target(self) -> str | None:
         """The local destination of a download, where a directory that exists changes the names of files."""
         transfer = parse_transfer(self.words)

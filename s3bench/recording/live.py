@@ -67,7 +67,7 @@ def record_command(
 
     Raises `BadInput` before anything runs, and `ClientFailed` if the command fails.
     """
-    _check(command, with_contents=with_contents)
+    _check(command, folder, with_contents=with_contents)
     if behind.url is not None:
         check_endpoint_url(behind.url)
     local = read_local_files(command.paths, target=command.target, folder=folder, with_contents=with_contents)
@@ -111,7 +111,7 @@ def record_command(
     )
 
 
-def _check(command: TypedCommand, *, with_contents: bool) -> None:
+def _check(command: TypedCommand, folder: Path, *, with_contents: bool) -> None:
     """Raise `BadInput` for a command that no definition can hold."""
     skeleton = [{"name": "recorded", "command": command.words, "responses": []}]
     try:
@@ -124,6 +124,12 @@ def _check(command: TypedCommand, *, with_contents: bool) -> None:
             f"an argument {first.what}",
             fix if "workspace" in first.what else first.fix,
         ) from bad
+    if command.source is not None and not (folder / command.source).exists():
+        raise BadInput(
+            f"{command.source}: no such file or directory",
+            f"the command uploads it from {folder}",
+            "change to the folder that has it, or correct its name",
+        )
     if command.parameter_files and not with_contents:
         raise BadInput(
             f"the command reads its parameters from file://{command.parameter_files[0]}",

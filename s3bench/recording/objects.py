@@ -1,6 +1,5 @@
 """The objects and listings that recorded requests show: what has to exist for the command to run again. Pure."""
 
-import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
@@ -60,8 +59,7 @@ def can_be_files(names: Sequence[str]) -> bool:
 
 
 def _parents(name: str) -> Iterator[str]:
-    while name := posixpath.dirname(name):
-        yield name
+    return (name[:at] for at, character in enumerate(name) if character == "/")
 
 
 def objects_read(exchanges: Iterable[RecordedExchange]) -> tuple[RecordedObject, ...]:

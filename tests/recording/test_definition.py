@@ -228,3 +228,8 @@ def test_any_keys_give_a_valid_definition(keys: dict[str, int], command: str) ->
     below = [(f"p/{key}", size) for key, size in keys.items()]
     reads = [read(f"/b/{key}", size) for key, size in below]
     made(command, listing("/b?list-type=2&prefix=p%2F", below), *(reads if "rm" not in command else ()))
+
+
+def test_a_key_with_two_slashes_is_no_file_and_is_listed() -> None:
+    definition = recorded("s3 rm s3://b/p --recursive", listing("/b?list-type=2&prefix=p%2F", [("p//x", 1)]))
+    assert "<Key>p//x</Key>" in definition["responses"][0]["body"]

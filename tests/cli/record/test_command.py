@@ -71,3 +71,7 @@ def test_a_command_of_another_program_needs_one_of_aws_cli() -> None:
 
 def test_a_program_that_is_missing_is_bad_input() -> None:
     assert "cannot be started" in refused("--as", "s3 ls", "--", "no-such-program-here").what
+
+
+def test_a_folder_to_upload_that_is_missing_is_bad_input() -> None:
+    assert "no such file" in refused("--as", "s3 sync ./data s3://bucket/x", "--", "touch", RAN).what
