@@ -121,6 +121,7 @@ def _texts(recording: Recording, config: str) -> Iterable[str]:
     yield from (text for _, text in recording.local.texts)
     for each in recording.exchanges:
         yield each.path
+        yield each.copy_source
         yield from each.parameters.values()
         yield from (value for _, value in each.headers)
         if each.body is not None:

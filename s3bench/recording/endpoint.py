@@ -248,9 +248,9 @@ class _Connection(BaseHTTPRequestHandler):
     def _answer(self, number: int, response: http.client.HTTPResponse, *, service: str, sent_bytes: int) -> None:
         """Pass the response back, and keep the exchange."""
         path, _, query = self._target.partition("?")
-        is_copy = "x-amz-copy-source" in self.headers
+        copied = unquote(self.headers.get("x-amz-copy-source", "")).partition("?")[0]
         parameters = {piece.partition("=")[0]: piece.partition("=")[2] for piece in query.split("&")}
-        kind = kind_of(self.command, unquote(path), parameters, is_copy=is_copy)
+        kind = kind_of(self.command, unquote(path), parameters, is_copy=bool(copied))
         is_object = kind is Kind.READ and service in {"", "s3", "s3express"} and response.status in {200, 206}
         record = self.server.record
         keeps = (record.keeps_contents or not is_object) and record.kept_bytes < BODIES_KEPT_BYTES_MAX
@@ -267,7 +267,7 @@ class _Connection(BaseHTTPRequestHandler):
                 service=service,
                 engine=engine_of(self.headers.get("user-agent", "")),
                 request_bytes=int(decoded) if decoded.isascii() and decoded.isdigit() else sent_bytes,
-                is_copy=is_copy,
+                copy_source=f"/{copied.lstrip('/')}" if copied else "",
                 status=response.status,
                 headers=tuple(response.getheaders()),
                 response_bytes=size_bytes,

@@ -72,8 +72,9 @@ class RecordedExchange:
     """One request and its response.
 
     `service` is that of the request's signature, empty for an unsigned one. `request_bytes` is the size of the
-    payload, `is_copy` whether it has a copy source. `response_bytes` is the size of the response's body and `body` the
-    body itself; it is `None` if it was not kept: an object's content, or one that is too long.
+    payload, `copy_source` the decoded path of the object that it copies, or empty. `response_bytes` is the size of the
+    response's body and `body` the body itself; it is `None` if it was not kept: an object's content, or one that is too
+    long.
     """
 
     method: str
@@ -82,7 +83,7 @@ class RecordedExchange:
     service: str
     engine: TransferEngine
     request_bytes: int
-    is_copy: bool
+    copy_source: str
     status: int
     headers: tuple[tuple[str, str], ...]
     response_bytes: int
@@ -114,7 +115,7 @@ class RecordedExchange:
         """What it is; failures are `OTHER`, since their responses are kept."""
         if not self.is_success or self.service not in {"s3", "s3express", ""}:
             return Kind.OTHER
-        return kind_of(self.method, self.path, self.parameters, is_copy=self.is_copy)
+        return kind_of(self.method, self.path, self.parameters, is_copy=bool(self.copy_source))
 
     def header(self, name: str) -> str:
         """The value of a response header; empty if there is none."""

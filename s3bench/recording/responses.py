@@ -74,6 +74,7 @@ def transfer_responses(
     return [
         *literal_responses(literal, masked),
         *_reads(objects, listed, fixtures, masked),
+        *_copy_sources(exchanges, listed, masked),
         *_writes(exchanges, masked),
     ]
 
@@ -194,6 +195,21 @@ def _writes(exchanges: Sequence[RecordedExchange], masked: Mask) -> list[Json]:
             match = {"method": "POST", "path": root, "query": {"delete": ""}}
             responses.append({"match": match, "headers": _XML, "body": "<DeleteResult/>", **ANY})
     return responses
+
+
+def _copy_sources(exchanges: Sequence[RecordedExchange], listed: Sequence[RecordedListing], masked: Mask) -> list[Json]:
+    """Answers for clients that ask for the size of an object before they copy it, where the recorded one did not.
+
+    Its size is not known then; 0 makes every client copy it at once, as the recorded one did.
+    """
+    known = {each.path for each in exchanges if each.method == "HEAD"}
+    known |= {f"/{listing.bucket}/{key}" for listing in listed for key, _ in listing.keys}
+    sources = dict.fromkeys(each.copy_source for each in exchanges if each.kind is Kind.COPY)
+    return [
+        {"match": {"method": "HEAD", "path": _pattern_of(masked(path))}, "headers": {"Content-Length": "0"}, **ANY}
+        for path in sources
+        if path not in known
+    ]
 
 
 def _common_pattern(keys: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ def exchange(method: str, target: str, body: bytes | None = b"", **changes: Any)
     path, _, query = target.partition("?")
     values: dict[str, Any] = {
         "method": method, "path": path, "query": query, "service": "s3", "engine": TransferEngine.PYTHON,
-        "request_bytes": 0, "is_copy": False, "status": 200, "headers": (),
+        "request_bytes": 0, "copy_source": "", "status": 200, "headers": (),
         "response_bytes": len(body or b""), "body": body,
     }  # fmt: skip
     return RecordedExchange(**(values | changes))
@@ -165,7 +165,7 @@ def test_a_sub_resource_of_an_object_is_answered_before_the_objects_of_its_folde
         "s3 sync s3://b/p s3://b/q",
         listing("/b?list-type=2&prefix=p%2F", [("p/a", 9)]),
         exchange("GET", "/b/p/a?tagging", b"<Tagging/>"),
-        exchange("PUT", "/b/q/a", is_copy=True),
+        exchange("PUT", "/b/q/a", copy_source="/b/p/a"),
     )
     bodies = [response["body"] for response in definition["responses"] if "/b/p/a" in response["match"]["path"]]
     order = [response["match"]["path"] for response in definition["responses"]]
@@ -233,3 +233,8 @@ def test_any_keys_give_a_valid_definition(keys: dict[str, int], command: str) ->
 def test_a_key_with_two_slashes_is_no_file_and_is_listed() -> None:
     definition = recorded("s3 rm s3://b/p --recursive", listing("/b?list-type=2&prefix=p%2F", [("p//x", 1)]))
     assert "<Key>p//x</Key>" in definition["responses"][0]["body"]
+
+
+def test_clients_that_look_before_they_copy_are_answered_where_the_recorded_one_did_not() -> None:
+    definition = recorded("s3 cp s3://b/a s3://b/k", exchange("PUT", "/b/k", copy_source="/b/a"))
+    assert {"method": "HEAD", "path": "/b/a"} in [response["match"] for response in definition["responses"]]
