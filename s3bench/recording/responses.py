@@ -34,6 +34,9 @@ _PART_COPIED = f"<CopyPartResult><LastModified>{LISTED_AT}</LastModified><ETag>{
 _UPLOADS = frozenset({Kind.PUT, Kind.PUT_PART, Kind.START_UPLOAD, Kind.FINISH_UPLOAD})
 _COPIES = frozenset({Kind.COPY, Kind.COPY_PART})
 _DELETES = frozenset({Kind.DELETE, Kind.DELETE_MANY})
+_ASKING = frozenset({Kind.HEAD, Kind.LIST, Kind.OTHER})
+"""Kinds of requests to which a transfer's responses are kept as they were, where no short form answers them."""
+
 _KEPT_HEADERS = frozenset({
     "accept-ranges", "cache-control", "content-disposition", "content-language", "content-type", "etag", "expires",
     "last-modified", "location",
@@ -68,8 +71,8 @@ def transfer_responses(
     masked: Mask,
 ) -> list[Json]:
     """The responses to a transfer: in the portable form for all requests that transfers consist of."""
-    covered = {id(page) for listing in listed for page in listing.pages}
-    literal = [each for each in exchanges if _is_literal(each, objects, covered)]
+    covered = _covered(exchanges, objects, listed)
+    literal = [each for each in exchanges if each.kind in _ASKING and id(each) not in covered]
     # Literal responses name what they answer exactly, and come before those for all keys of a folder.
     return [
         *literal_responses(literal, masked),
@@ -79,13 +82,14 @@ def transfer_responses(
     ]
 
 
-def _is_literal(exchange: RecordedExchange, objects: Sequence[RecordedObject], covered: set[int]) -> bool:
-    kind = exchange.kind
-    if kind is Kind.HEAD:
-        return all((each.bucket, each.key) != (exchange.bucket, exchange.key) for each in objects)
-    if kind is Kind.LIST:
-        return id(exchange) not in covered
-    return kind is Kind.OTHER
+def _covered(
+    exchanges: Sequence[RecordedExchange], objects: Sequence[RecordedObject], listed: Sequence[RecordedListing]
+) -> set[int]:
+    """The requests, by their identity, that the short forms of objects and listings answer."""
+    read = {(each.bucket, each.key) for each in objects}
+    bodies = {Kind.READ, Kind.HEAD}
+    covered = {id(each) for each in exchanges if each.kind in bodies and (each.bucket, each.key) in read}
+    return covered | {id(page) for listing in listed for page in listing.pages}
 
 
 def other_responses(
@@ -97,9 +101,8 @@ def other_responses(
     masked: Mask,
 ) -> list[Json]:
     """The responses to any other command: objects and long listings in their short form, the rest as it was."""
-    covered = {id(page) for listing in listed for page in listing.pages}
-    short = {Kind.READ, Kind.HEAD, Kind.LIST}
-    literal = [each for each in exchanges if each.kind not in short or _is_literal(each, objects, covered)]
+    covered = _covered(exchanges, objects, listed)
+    literal = [each for each in exchanges if id(each) not in covered]
     return [*literal_responses(literal, masked), *_reads(objects, listed, fixtures, masked)]
 
 

@@ -102,7 +102,7 @@ def _summary(recording: Recording, made: RecordedDefinition, output: Path | None
     requests = ", ".join(f"{count} {method}" for method, count in sorted(methods.items()))
     yield f"recorded {len(recording.exchanges)} requests ({requests}), sent by the engine {', '.join(engines)}"
     if made.masked:
-        yield f"masked: {', '.join(f'{count} {kind}' for kind, count in made.masked.items())}"
+        yield f"masked: {', '.join(f'{kind} ({count})' for kind, count in made.masked.items())}"
     if made.left_out_keys:
         yield f"left out of the config: {', '.join(made.left_out_keys)}"
     if made.left_out_files:
