@@ -92,7 +92,7 @@ _CREATE_TABLE = (
 MOTO_COMMANDS = (
     "sts get-caller-identity",
     "sts get-session-token",
-    "sts assume-role --role-arn=arn:aws:iam::999988887777:role/r --role-session-name s",
+    "sts assume-role --role-arn=arn:aws:iam::999988887777:role/r --role-session-name session",
     "ec2 describe-regions",
     "ec2 describe-vpcs",
     "ec2 create-key-pair --key-name {unique}",

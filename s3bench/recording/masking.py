@@ -40,7 +40,7 @@ _NAMES = (
     r"|authorization|session[-_]?key|host[-_]?id|request[-_]?id)[\w.-]*"
 )
 _RESOURCES = (
-    "acl|ami|aki|cgw|dopt|eigw|eipalloc|eipassoc|eni|eni-attach|fl|fs|fsmt|i|igw|lgw|lt|nat|pcx|pl|r|rtb|rtbassoc|sg|"
+    "acl|ami|aki|cgw|dopt|eigw|eipalloc|eipassoc|eni|eni-attach|fl|fs|fsmt|i|igw|key|lgw|lt|nat|pcx|pl|r|rtb|rtbassoc|sg|"
     "sgr|snap|subnet|tgw|tgw-attach|tgw-rtb|vgw|vol|vpc|vpce|vpn"
 )
 _DATE_NAME = r"[\w-]*(?:time|date|stamp|created|modified|expir|since|until|At)[\w-]*"
