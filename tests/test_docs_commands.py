@@ -68,6 +68,7 @@ ACTS = {
     "load merge": ("cli.load.merge", "merge_runs"),
     "load --clean-up": ("cli.load.action", "live_site"),
     "serve": ("cli.serve.action", "StopSignal"),
+    "record": ("cli.record.action", "run_and_record"),
     "clients install": ("cli.clients", "install"),
     "clients list": ("cli.clients", "take_inventory"),
     "doctor": ("cli.doctor.action", "machine_facts"),
@@ -82,6 +83,7 @@ MADE_BY = {
     "gate": "gate.json",
     "bisect": "bisect.json",
     "tune": "tune.jsonl",
+    "record": "benchmarks.json",
 }
 MADE_AS = {"chunksize.json": "chunk_sizes.json", "profile.yaml": "profile.yaml"}
 OUTPUT_OPTIONS = {"-o", "--output", "--study"}

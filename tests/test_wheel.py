@@ -39,6 +39,7 @@ FIRST_EXAMPLES = {
     "history show": (2, NO_HISTORY),
     "history trend": (2, NO_HISTORY),
     "load merge": (2, "cannot read host1.json"),
+    "record": (2, "data: no such file or directory"),
     "report": (2, "cannot read results.json"),
     "serve": (0, "http://127.0.0.1:"),
     "validate": (0, "using the shipped one"),

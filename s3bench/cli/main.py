@@ -41,6 +41,7 @@ COMMANDS = {
         "serve.command:serve_command",
         "Run an S3 server in memory, or one with scripted responses.",
     ),
+    "record": ("record.command:record_command", "Run a command once and write it as a benchmark definition."),
     "describe": ("describe.command:describe_command", "Describe the files of a folder or a bucket by their sizes."),
     "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
@@ -98,6 +99,7 @@ def s3bench_command() -> None:
     s3bench tune upload --size 10GiB --network ec2:c5.large                   find and verify the best settings
     s3bench load --endpoint-url URL --bucket data   measure an endpoint; without options, a demonstration
     s3bench serve --bucket data                     run an S3 server in memory, for any client
+    s3bench record -o sync.json -- aws s3 sync ./data s3://bucket/x           write a command of yours as a benchmark
     s3bench validate my-benchmarks.json             show every error of a definition file with its JSON path
     s3bench clients list                            list the clients found here and their versions
     """

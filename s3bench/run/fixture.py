@@ -57,7 +57,7 @@ class FixtureTree:
 
 
 def plan_tree(environment: Environment) -> FixtureTree:
-    """Plan the tree as it is after `files`, then `file_dirs`, then `file_literals` were made in their order.
+    """Plan the tree as it is after `files`, `file_dirs`, `file_trees` and `file_literals` were made, in this order.
 
     Raises `BadInput` for a name that leaves the workspace or is both file and directory, and for mode `x` on a file
     that is there already.
@@ -70,6 +70,11 @@ def plan_tree(environment: Environment) -> FixtureTree:
         for file_name, size_bytes in zip(directory.file_names(), directory.file_sizes(), strict=True):
             name = f"{directory.name.rstrip('/')}/{file_name}"
             _place(root, name, FixtureContent(seed=name, generated_bytes=size_bytes, fill=directory.fill))
+    for tree in environment.file_trees:
+        _directory(root, _parts(tree.name), tree.name)
+        for path, size_bytes in tree.sizes:
+            name = f"{tree.name}/{path}"
+            _place(root, name, FixtureContent(seed=name, generated_bytes=size_bytes, fill=tree.fill))
     for literal in environment.file_literals:
         _place_literal(root, literal)
     return root

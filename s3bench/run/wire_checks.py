@@ -70,8 +70,8 @@ def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> i
         return next((file.size_bytes for file in environment.files if file.name == name), None)
     if transfer.filters or transfer.verb is Verb.SYNC:
         return None
-    directory = next((item for item in environment.file_dirs if item.name.rstrip("/") == name), None)
-    return None if directory is None else directory.total_bytes
+    files = environment.files_in(name)
+    return None if files is None else sum(size_bytes for _, size_bytes in files)
 
 
 def served_files(log: WireLog) -> dict[str, str]:

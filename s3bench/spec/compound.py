@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from s3bench.spec.reader import Complaint, JsonObject, Report, Steps, nearest, one_of, quoted
-from s3bench.spec.shape import Shape, Text, TextRule, unencodable, wrong_kind
+from s3bench.spec.shape import Shape, TextRule, unencodable, wrong_kind
 
 T = TypeVar("T")
 
@@ -50,17 +50,18 @@ class ListOf(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
-    """An object with free keys and string values."""
+class Pairs(Generic[T]):
+    """An object with free keys and values of one shape."""
 
     name_rule: TextRule
-    value_rule: TextRule
+    value: Shape[T]
     noun: str = "an object of strings"
+    example: str = '{"name": "value"}'
 
-    def read(self, value: Any, at: Steps, report: Report) -> tuple[tuple[str, str], ...]:
+    def read(self, value: Any, at: Steps, report: Report) -> tuple[tuple[str, T], ...]:
         """Return the pairs in order, wrong ones left out."""
         if not isinstance(value, JsonObject):
-            report.add(at, wrong_kind(value, at, self.noun, f'write {self.noun}, e.g. {{"name": "value"}}'))
+            report.add(at, wrong_kind(value, at, self.noun, f"write {self.noun}, e.g. {self.example}"))
             return ()
         _report_twice(value, at, report)
         pairs = []
@@ -68,7 +69,7 @@ class Pairs:
             complaint = unencodable(name) or self.name_rule.check(name)
             if complaint:
                 report.add((*at, name), complaint)
-            pairs.append((name, Text(rule=self.value_rule).read(content, (*at, name), report)))
+            pairs.append((name, self.value.read(content, (*at, name), report)))
         return tuple((name, content) for name, content in pairs if not report.touches((*at, name)))
 
     def schema(self) -> dict[str, Any]:
@@ -76,7 +77,7 @@ class Pairs:
         return {
             "type": "object",
             "propertyNames": {"pattern": self.name_rule.pattern},
-            "additionalProperties": {"type": "string", "pattern": self.value_rule.pattern},
+            "additionalProperties": self.value.schema(),
         }
 
 

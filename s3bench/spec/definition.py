@@ -76,6 +76,18 @@ class LikeFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileTree:
+    """A directory of generated files of given sizes (`environment.file_trees[]`: `name`, `sizes`, `fill`).
+
+    `sizes` has the path of each file below the directory, with `/`, and its size in bytes.
+    """
+
+    name: str
+    sizes: tuple[tuple[str, int], ...]
+    fill: Fill = Fill.ZERO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileLiteral:
     """A file with the given text (`environment.file_literals[]`: `name`, `content`, `mode`).
 
@@ -93,9 +105,23 @@ class Environment:
 
     files: tuple[FixtureFile, ...] = ()
     file_dirs: tuple[FixtureDir, ...] = ()
+    file_trees: tuple[FileTree, ...] = ()
     file_literals: tuple[FileLiteral, ...] = ()
     config: str = "[default]"
     like: LikeFiles | None = None
+
+    def files_in(self, directory: str) -> tuple[tuple[str, int], ...] | None:
+        """The files of one of `file_dirs` or `file_trees`, each with its size; `None` if there is no such directory.
+
+        They are in the order in which S3 lists keys, by their UTF-8 bytes.
+        """
+        for made in self.file_dirs:
+            if made.name.rstrip("/") == directory.rstrip("/"):
+                return tuple(zip(made.file_names(), made.file_sizes(), strict=True))
+        for tree in self.file_trees:
+            if tree.name.rstrip("/") == directory.rstrip("/"):
+                return tuple(sorted(tree.sizes, key=lambda file: file[0].encode()))
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +149,9 @@ class FileBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingBody:
-    """A ListObjectsV2 response made from a fixture directory (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+    """A ListObjectsV2 response (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+
+    It is made from one of `file_dirs` or `file_trees`.
 
     Each file of `directory` is listed under the key `prefix` followed by the file's name.
     """

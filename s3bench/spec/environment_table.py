@@ -6,8 +6,8 @@ from typing import Any
 
 from s3bench.spec.awsconfig import check_config
 from s3bench.spec.client_traits import KnownClients
-from s3bench.spec.compound import Either, ListOf, Record, RecordKey
-from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile, LikeFiles
+from s3bench.spec.compound import Either, ListOf, Pairs, Record, RecordKey
+from s3bench.spec.definition import Environment, FileLiteral, FileTree, Fill, FixtureDir, FixtureFile, LikeFiles
 from s3bench.spec.names import FIXTURE_NAME
 from s3bench.spec.reader import JsonObject, Report, Steps
 from s3bench.spec.shape import Text, TextRule, WholeNumber, Word
@@ -102,6 +102,33 @@ FILE_DIR = Record(
             required=True,
             meaning="Size of each of its files in bytes.",
             examples=(4096,),
+        ),
+        _FILL,
+    ),
+)
+
+
+FILE_TREE = Record(
+    make=FileTree,
+    noun="a tree of files",
+    keys=(
+        RecordKey(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="Name of the directory to create, relative to the workspace.",
+            examples=("photos",),
+        ),
+        RecordKey(
+            name="sizes",
+            becomes="sizes",
+            shape=Pairs(
+                name_rule=FIXTURE_NAME, value=_SIZE, noun="an object of sizes", example='{"2026/01.jpg": 4096}'
+            ),
+            required=True,
+            meaning="The path of each file below the directory, and its size in bytes.",
+            examples=({"2026/01.jpg": 4096, "2026/02.jpg": 81920},),
         ),
         _FILL,
     ),
@@ -216,7 +243,7 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
                 name="file_literals",
                 becomes="file_literals",
                 shape=ListOf(item=FILE_LITERAL),
-                meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
+                meaning="Files with the given contents, created before each iteration, after all others.",
                 default=[],
             ),
             RecordKey(
@@ -231,6 +258,13 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
                 becomes="file_dirs",
                 shape=ListOf(item=FILE_DIR),
                 meaning="Directories of many equal files, created before each iteration.",
+                default=[],
+            ),
+            RecordKey(
+                name="file_trees",
+                becomes="file_trees",
+                shape=ListOf(item=FILE_TREE),
+                meaning="Directories of files of given names and sizes, created before each iteration.",
                 default=[],
             ),
             RecordKey(

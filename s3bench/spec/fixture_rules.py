@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from s3bench.spec.definition import Environment, FixtureDir
+from s3bench.spec.definition import Environment, FileTree, FixtureDir
 from s3bench.spec.reader import Complaint, Report, Steps, quoted, render_path
 
 TOTAL_BYTES_MAX = 2**63 - 1
@@ -26,6 +26,7 @@ class Fixtures:
     _sizes: dict[str, int] = field(default_factory=dict)
     _places: dict[str, Steps] = field(default_factory=dict)
     _dirs: dict[str, tuple[FixtureDir, Steps]] = field(default_factory=dict)
+    _trees: dict[str, Steps] = field(default_factory=dict)
 
     def size_bytes(self, name: str) -> int | None:
         """Return the size of the file `name`; `None` if there is no such fixture."""
@@ -36,14 +37,13 @@ class Fixtures:
             return None
         return next(islice(found[0].file_sizes(), int(name.rpartition("-")[2]), None))
 
-    def directory(self, name: str) -> FixtureDir | None:
-        """Return the generated directory `name`, or `None`."""
-        found = self._dirs.get(name)
-        return found[0] if found else None
-
     def directories(self) -> tuple[str, ...]:
-        """Return the names of all generated directories."""
-        return tuple(self._dirs)
+        """Return the names of all generated directories and trees."""
+        return (*self._dirs, *self._trees)
+
+    def is_listable(self, name: str) -> bool:
+        """Whether `name` is a generated directory or tree."""
+        return name in self._dirs or name in self._trees
 
     def place(self, name: str) -> Steps | None:
         """The path in the document at which the file `name` is defined."""
@@ -71,6 +71,20 @@ class Fixtures:
         else:
             self._dirs[directory.name] = directory, at
 
+    def add_tree(self, tree: FileTree, at: Steps, report: Report) -> None:
+        """Add `tree` and its files, or report what exists already."""
+        other = self._trees.get(tree.name) or (self._dirs[tree.name][1] if tree.name in self._dirs else None)
+        if other is not None:
+            report.add((*at, "name"), _twice(tree.name, other))
+            return
+        self._trees[tree.name] = at
+        for name, size_bytes in tree.sizes:
+            path = f"{tree.name}/{name}"
+            if place := self.place(path):
+                report.add((*at, "sizes", name), _twice(path, place))
+            else:
+                self._sizes[path], self._places[path] = size_bytes, at
+
     def add_file(self, name: str, size_bytes: int, at: Steps, report: Report, *, mode: str = "w") -> None:
         """Add a file; `mode` is how an existing one is opened."""
         before, place = self.size_bytes(name), self.place(name)
@@ -92,6 +106,7 @@ class Fixtures:
             for parent in _parents(name):
                 below.setdefault(parent, at)
         below.update((name, at) for name, (_, at) in self._dirs.items())
+        below.update(self._trees)
         for name, at in self._places.items():
             if name in below:
                 what = f"is {quoted(name)}, which {render_path(below[name])} makes a directory"
@@ -128,6 +143,8 @@ def check_fixtures(environment: Environment, at: Steps, report: Report) -> Fixtu
         fixtures.complete = False
     for file, place in _readable(environment.files, (*at, "files"), report, fixtures):
         fixtures.add_file(file.name, file.size_bytes, place, report)
+    for tree, place in _readable(environment.file_trees, (*at, "file_trees"), report, fixtures):
+        fixtures.add_tree(tree, place, report)
     for literal, place in _readable(environment.file_literals, (*at, "file_literals"), report, fixtures):
         fixtures.add_file(literal.name, len(literal.content.encode()), place, report, mode=literal.mode)
     fixtures.check_directories(report)

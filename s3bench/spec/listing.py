@@ -29,30 +29,37 @@ def expand_listings(responses: tuple[Response, ...], environment: Environment) -
 
 
 def _pages(response: Response, listing: ListingBody, environment: Environment) -> Iterator[Response]:
-    directory = next(item for item in environment.file_dirs if item.name == listing.directory)
-    keys = (f"{listing.prefix}{name}" for name in directory.file_names())
-    objects = list(zip(keys, directory.file_sizes(), strict=True))
-    pages = [objects[start : start + PAGE_KEYS_MAX] for start in range(0, len(objects), PAGE_KEYS_MAX)] or [[]]
+    files = environment.files_in(listing.directory)
+    assert files is not None, "a definition is valid"
+    keys = [(f"{listing.prefix}{name}", size_bytes) for name, size_bytes in files]
     match = response.match or RequestMatch()
     headers = (*response.headers, ("Content-Type", "application/xml"))
-    # A request for a later page also matches the first page, so later pages come before it.
+    for token, body in listing_pages(keys):
+        query = (("continuation-token", token),) if token else ()
+        yield replace(response, headers=headers, body=body, match=replace(match, query=(*match.query, *query)))
+
+
+def listing_pages(keys: list[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    """The pages of a listing of keys with their sizes: the continuation token, empty for the first page, and the XML.
+
+    A request for a later page also matches the first page, so later pages come before it.
+    """
+    pages = [keys[start : start + PAGE_KEYS_MAX] for start in range(0, len(keys), PAGE_KEYS_MAX)] or [[]]
     for number in reversed(range(len(pages))):
-        token = (("continuation-token", f"page-{number}"),) if number else ()
         following = f"page-{number + 1}" if number + 1 < len(pages) else ""
-        body = _page_xml(pages[number], following)
-        yield replace(response, headers=headers, body=body, match=replace(match, query=(*match.query, *token)))
+        yield f"page-{number}" if number else "", _page_xml(pages[number], following)
 
 
-def _page_xml(objects: list[tuple[str, int]], following: str) -> str:
+def _page_xml(keys: list[tuple[str, int]], following: str) -> str:
     contents = "".join(
         f"<Contents><Key>{escape(key, quote=False)}</Key><LastModified>{LISTED_AT}</LastModified>"
         f'<ETag>"00000000000000000000000000000000"</ETag><Size>{size_bytes}</Size></Contents>'
-        for key, size_bytes in objects
+        for key, size_bytes in keys
     )
     more = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
     truncated = "true" if following else "false"
     return (
         '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-        f"<KeyCount>{len(objects)}</KeyCount><MaxKeys>{PAGE_KEYS_MAX}</MaxKeys><IsTruncated>{truncated}</IsTruncated>"
+        f"<KeyCount>{len(keys)}</KeyCount><MaxKeys>{PAGE_KEYS_MAX}</MaxKeys><IsTruncated>{truncated}</IsTruncated>"
         f"{more}{contents}</ListBucketResult>"
     )

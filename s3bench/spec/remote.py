@@ -46,9 +46,8 @@ def remote_objects(definition: Definition) -> tuple[RemoteObject, ...]:
 
 
 def _listed(listing: ListingBody, environment: Environment) -> Iterator[RemoteObject]:
-    directory = next(item for item in environment.file_dirs if item.name == listing.directory)
-    for name in directory.file_names():
-        yield RemoteObject(key=f"{listing.prefix}{name}", file=f"{directory.name.rstrip('/')}/{name}")
+    for name, _ in environment.files_in(listing.directory) or ():
+        yield RemoteObject(key=f"{listing.prefix}{name}", file=f"{listing.directory.rstrip('/')}/{name}")
 
 
 def _served(key: str, file: str, environment: Environment) -> Iterator[RemoteObject]:
@@ -76,3 +75,6 @@ def fixture_names(environment: Environment) -> Iterator[str]:
     for directory in environment.file_dirs:
         for name in directory.file_names():
             yield f"{directory.name.rstrip('/')}/{name}"
+    for tree in environment.file_trees:
+        for name, _ in tree.sizes:
+            yield f"{tree.name}/{name}"

@@ -60,11 +60,11 @@ def _files(body: FileBody, fixtures: Fixtures) -> list[str]:
 
 def _check_listing(body: ListingBody, at: Steps, fixtures: Fixtures, report: Report) -> None:
     place = (*at, "body", "listing")
-    if report.touches(place) or not fixtures.complete or fixtures.directory(body.directory) is not None:
+    if report.touches(place) or not fixtures.complete or fixtures.is_listable(body.directory):
         return
     near = nearest(body.directory, fixtures.directories())
-    fix = f"did you mean {quoted(near)}?" if near else "add it under `environment.file_dirs`"
-    report.add(place, Complaint(f"is {quoted(body.directory)}, which no `file_dirs` makes", fix))
+    fix = f"did you mean {quoted(near)}?" if near else "add it under `environment.file_dirs` or `file_trees`"
+    report.add(place, Complaint(f"is {quoted(body.directory)}, which no `file_dirs` or `file_trees` makes", fix))
 
 
 def _check_repeated(response: Response, at: Steps, report: Report) -> None:

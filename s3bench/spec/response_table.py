@@ -47,8 +47,8 @@ LISTING_BODY = Record(
             becomes="directory",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
-            meaning="The name of a directory of `environment.file_dirs`, whose files are listed as by ListObjectsV2, "
-            "1,000 to a page.",
+            meaning="The name of a directory of `environment.file_dirs` or `file_trees`, whose files are listed as by "
+            "ListObjectsV2, 1,000 to a page.",
             examples=("test_dir",),
         ),
         RecordKey(
@@ -85,7 +85,7 @@ MATCH = Record(
         RecordKey(
             name="query",
             becomes="query",
-            shape=Pairs(name_rule=QUERY_NAME, value_rule=QUERY_VALUE),
+            shape=Pairs(name_rule=QUERY_NAME, value=Text(rule=QUERY_VALUE)),
             meaning="Query parameters that the request must have; an empty value means present with any value.",
             default={},
             examples=({"uploads": ""},),
@@ -108,7 +108,7 @@ RESPONSE = Record(
         RecordKey(
             name="headers",
             becomes="headers",
-            shape=Pairs(name_rule=FIELD_NAME, value_rule=FIELD_VALUE),
+            shape=Pairs(name_rule=FIELD_NAME, value=Text(rule=FIELD_VALUE)),
             meaning="The response's headers: names and values.",
             default={},
             examples=({"ETag": '"etag"'},),

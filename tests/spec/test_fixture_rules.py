@@ -139,3 +139,38 @@ def test_every_mode_that_writes_is_right(mode: str, parse: Any) -> None:
 def test_an_impossible_directory_is_wrong(key: str, value: int, problems: Any) -> None:
     [problem] = problems(environment={"file_dirs": [directory("d") | {key: value}]})
     assert problem.startswith(f"$[0].environment.file_dirs[0].{key}: is {value}, ")
+
+
+def tree(name: str, **sizes: int) -> dict[str, Any]:
+    return {"name": name, "sizes": {path.replace("__", "/"): size for path, size in sizes.items()}}
+
+
+def test_a_tree_has_files_of_their_own_names_and_sizes(parse: Any) -> None:
+    environment = parse(environment={"file_trees": [tree("t", b=2, a__c=1)]}).environment
+    assert environment.files_in("t") == (("a/c", 1), ("b", 2))
+
+
+def test_a_body_may_be_a_file_of_a_tree_and_a_listing_its_directory(problems: Any) -> None:
+    environment = {"file_trees": [tree("t", b=2)]}
+    responses = [{"body": {"file": "t/b"}}, {"body": {"listing": "t"}, "match": {"path": "/b"}}]
+    assert problems(environment=environment, responses=responses) == []
+    [problem] = problems(environment=environment, responses=[{"body": {"file": "t/c"}}])
+    assert "which no fixture makes" in problem
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"file_trees": [tree("t", a=1), tree("t", b=1)]}, '.file_trees[1].name: is "t"'),
+        ({"file_dirs": [{"name": "t", "file_count": 1, "file_size": 1}], "file_trees": [tree("t", a=1)]}, 'is "t"'),
+        ({"files": [{"name": "t/a", "size": 1}], "file_trees": [tree("t", a=1)]}, 'is "t/a", which'),
+        ({"file_trees": [tree("t", a=1, a__b=1)]}, "makes a directory"),
+        ({"file_trees": [{"name": "t", "sizes": {"../x": 1}}]}, "leaves the workspace"),
+        ({"file_trees": [{"name": "t", "sizes": {"x": -1}}]}, "below the minimum"),
+        ({"file_trees": [{"name": "t", "sizes": ["x"]}]}, "not an object of sizes"),
+    ],
+)
+def test_a_tree_that_contradicts_another_fixture_is_wrong(
+    environment: dict[str, Any], said: str, problems: Any
+) -> None:
+    assert any(said in problem for problem in problems(environment=environment))

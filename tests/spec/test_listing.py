@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from s3bench.spec.definition import Environment, FixtureDir, ListingBody, RequestMatch, Response
+from s3bench.spec.definition import Environment, FileTree, FixtureDir, ListingBody, RequestMatch, Response
 from s3bench.spec.listing import PAGE_KEYS_MAX, expand_listings
 
 NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
@@ -55,3 +55,12 @@ def test_pages_hold_a_thousand_keys_and_each_names_the_token_of_the_next() -> No
 def test_other_responses_stay_as_they_are() -> None:
     plain = Response(body="text")
     assert expand_listings((plain,), Environment()) == (plain,)
+
+
+def test_a_tree_is_listed_in_the_order_of_keys_with_its_sizes() -> None:
+    environment = Environment(file_trees=(FileTree(name="t", sizes=(("b", 2), ("a/c", 30), ("a-", 4))),))
+    response = Response(match=RequestMatch(method="GET"), body=ListingBody(directory="t", prefix="p/"), instances=None)
+    (page,) = expand_listings((response,), environment)
+    assert keys(page) == ["p/a-", "p/a/c", "p/b"]
+    assert isinstance(page.body, str)
+    assert [item.text for item in ET.fromstring(page.body).iter(f"{NAMESPACE}Size")] == ["4", "30", "2"]

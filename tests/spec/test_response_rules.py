@@ -96,7 +96,7 @@ ENVIRONMENT = {
         ),
         (
             {"body": {"listing": "dri"}},
-            '.body.listing: is "dri", which no `file_dirs` makes; did you mean "dir"?',
+            '.body.listing: is "dri", which no `file_dirs` or `file_trees` makes; did you mean "dir"?',
         ),
         (
             {"body": {"listng": "dir"}},

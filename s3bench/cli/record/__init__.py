@@ -1,0 +1,1 @@
+"""`s3bench record`: its options, its command, and what it tells."""

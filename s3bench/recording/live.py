@@ -1,0 +1,251 @@
+"""Runs a command once through a recording endpoint, with the emulator or a live endpoint behind it."""
+
+import configparser
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from s3bench.clients.environment import (
+    FAKE_CREDENTIALS,
+    REGION,
+    check_endpoint_url,
+    own_credentials,
+)
+from s3bench.clients.registry import known_clients
+from s3bench.errors import BadDefinitions, BadInput, ClientFailed
+from s3bench.recording.command import Program, TypedCommand
+from s3bench.recording.definition import Recording
+from s3bench.recording.endpoint import RecordingEndpoint, Upstream
+from s3bench.recording.environment import recorded_config
+from s3bench.recording.local_files import read_local_files
+from s3bench.recording.signing import Signer
+from s3bench.run.owner import workspace_parent
+from s3bench.run.tree import descendants
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.certificates import write_certificates
+from s3bench.s3.control import StoredFile
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.spec.definition import Definition
+from s3bench.spec.parse import parse_definitions
+from s3bench.spec.stored import buckets_of
+
+_FAILURES_SHOWN_MAX = 5
+_STOP_S = 5.0
+_OTHER_ENDPOINTS = "AWS_ENDPOINT_URL_"
+_CREDENTIAL_NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """What is behind the recording endpoint: the live endpoint `url`, or without one the emulator.
+
+    The emulator has the buckets that the command names, and `buckets`; the subdirectories of `data_dir` are buckets
+    with their files as objects.
+    """
+
+    url: str | None = None
+    buckets: tuple[str, ...] = ()
+    data_dir: Path | None = None
+
+
+def record_command(
+    command: TypedCommand,
+    *,
+    behind: Behind,
+    tls: bool,
+    with_contents: bool,
+    folder: Path,
+    variables: Mapping[str, str],
+) -> Recording:
+    """Run `command` in `folder` with the environment `variables`, pointed at a recording endpoint.
+
+    Raises `BadInput` before anything runs, and `ClientFailed` if the command fails.
+    """
+    _check(command, folder, with_contents=with_contents)
+    if behind.url is not None:
+        check_endpoint_url(behind.url)
+    local = read_local_files(command.paths, target=command.target, folder=folder, with_contents=with_contents)
+    config = _read(Path(variables.get("AWS_CONFIG_FILE") or Path.home() / ".aws" / "config"))
+    with ExitStack() as stack:
+        workspaces = stack.enter_context(Workspaces(parent=workspace_parent(variables)))
+        upstream, secrets = _upstream(command, behind, stack, workspaces.root / "emulator")
+        certificates = None
+        if tls:
+            directory = workspaces.root / "recording"
+            directory.mkdir(mode=0o700)
+            certificates = write_certificates(directory)
+        endpoint = stack.enter_context(
+            RecordingEndpoint(
+                upstream, certificate=certificates.server if certificates else None, keeps_contents=with_contents
+            )
+        )
+        pointed = _pointed(variables, endpoint.url, certificates.ca_bundle if certificates else None, command, config)
+        _run(_argv(command, endpoint.url), pointed, folder)
+        endpoint.settle()
+        exchanges, failures = endpoint.exchanges, endpoint.failures
+    if failures:
+        raise ClientFailed(
+            "the recording is incomplete",
+            "\n".join(failures[:_FAILURES_SHOWN_MAX]),
+            "nothing was written; check the endpoint, and record again",
+        )
+    if not exchanges:
+        raise ClientFailed(
+            "the command made no request to the recording endpoint",
+            "it does not read AWS_ENDPOINT_URL, or it calls no service",
+            "nothing was written; let the program use the endpoint in AWS_ENDPOINT_URL",
+        )
+    return Recording(
+        command=command,
+        exchanges=exchanges,
+        local=local,
+        config=config,
+        variables=variables,
+        known_secrets=(*secrets, *_own_secrets(variables)),
+    )
+
+
+def _check(command: TypedCommand, folder: Path, *, with_contents: bool) -> None:
+    """Raise `BadInput` for a command that no definition can hold."""
+    skeleton = [{"name": "recorded", "command": command.words, "responses": []}]
+    try:
+        parse_definitions(json.dumps(skeleton), "the command", known_clients())
+    except BadDefinitions as bad:
+        first = bad.problems[0]
+        fix = "change to the folder that has the files, and name them relative to it"
+        raise BadInput(
+            f"the command cannot be recorded: `{' '.join(command.words)}`",
+            f"an argument {first.what}",
+            fix if "workspace" in first.what else first.fix,
+        ) from bad
+    if command.source is not None and not (folder / command.source).exists():
+        raise BadInput(
+            f"{command.source}: no such file or directory",
+            f"the command uploads it from {folder}",
+            "change to the folder that has it, or correct its name",
+        )
+    if command.parameter_files and not with_contents:
+        raise BadInput(
+            f"the command reads its parameters from file://{command.parameter_files[0]}",
+            "a definition holds no contents of files unless asked",
+            "add --contents, which copies the text of local files and objects into the definition",
+        )
+
+
+def _upstream(
+    command: TypedCommand, behind: Behind, stack: ExitStack, directory: Path
+) -> tuple[Upstream, tuple[str, ...]]:
+    """Start or name the endpoint behind; also gives the user's own keys, which are sent there."""
+    if behind.url is not None:
+        keys = own_credentials()
+        url = behind.url.rstrip("/")
+        return Upstream(url=url, signer=Signer(keys, url=url)), tuple(
+            filter(None, (keys.access_key, keys.secret_key, keys.token))
+        )
+    directory.mkdir(mode=0o700)
+    objects = tuple(_stored(behind.data_dir)) if behind.data_dir else ()
+    named = buckets_of(Definition(name="recorded", command=command.words))
+    buckets = dict.fromkeys((*named, *behind.buckets, *(item.bucket for item in objects)))
+    emulator = stack.enter_context(EmulatorEndpoint(directory=directory))
+    emulator.arm(EmulatorSettings(buckets=tuple(buckets)), objects=objects)
+    return Upstream(url=emulator.url), ()
+
+
+def _stored(data_dir: Path) -> Iterator[StoredFile]:
+    for path in sorted(data_dir.rglob("*")):
+        bucket, _, key = path.relative_to(data_dir).as_posix().partition("/")
+        if key and path.is_file():
+            yield StoredFile(bucket, key, str(path.resolve()))
+
+
+def _pointed(
+    variables: Mapping[str, str], url: str, ca_bundle: Path | None, command: TypedCommand, config: str
+) -> dict[str, str]:
+    """The user's environment, with the endpoint and made-up keys: a live endpoint gets the user's from us."""
+    dropped = {*_CREDENTIAL_NAMES, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"}
+    kept = {
+        name: value
+        for name, value in variables.items()
+        if name not in dropped and not name.startswith(_OTHER_ENDPOINTS)
+    }
+    kept |= {
+        "AWS_ENDPOINT_URL": url,
+        "S3_ENDPOINT_URL": url,  # s5cmd's
+        "AWS_ACCESS_KEY_ID": FAKE_CREDENTIALS.access_key,
+        "AWS_SECRET_ACCESS_KEY": FAKE_CREDENTIALS.secret_key,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_PAGER": "",
+    }
+    for name in ("NO_PROXY", "no_proxy"):
+        kept[name] = ",".join(filter(None, (variables.get(name, ""), "127.0.0.1")))
+    if ca_bundle is not None:
+        kept |= {"AWS_CA_BUNDLE": str(ca_bundle), "SSL_CERT_FILE": str(ca_bundle)}
+    profile = command.profile or variables.get("AWS_PROFILE") or "default"
+    text, _ = recorded_config(config, profile=profile, variables={}, own=(), is_portable=False)
+    if not {"AWS_REGION", "AWS_DEFAULT_REGION"} & variables.keys() and "\nregion = " not in text:
+        kept["AWS_DEFAULT_REGION"] = REGION
+    return kept
+
+
+def _argv(command: TypedCommand, url: str) -> tuple[str, ...]:
+    """The command as typed. aws-cli 2.36's CRT and s5cmd need the endpoint as an option."""
+    if command.program is Program.OTHER:
+        return command.argv
+    return (command.argv[0], "--endpoint-url", url, *command.argv[1:])
+
+
+def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:
+    """Run the command to its end, its output on our stderr; interrupted, it is ended with all that it started."""
+    try:
+        process = subprocess.Popen(argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2)
+    except OSError as error:
+        raise BadInput(
+            f"`{argv[0]}` cannot be started", error.strerror or str(error), "write the command as in a shell"
+        ) from error
+    try:
+        code = process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    if code:
+        ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
+        raise ClientFailed(
+            f"the command {ending}",
+            "a definition of a command that fails would measure nothing",
+            "nothing was written; read what the command says above, and record again",
+        )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    for pid in (*descendants(process.pid), process.pid):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _own_secrets(variables: Mapping[str, str]) -> Iterator[str]:
+    """The user's keys in the environment and in the file of credentials, whichever profile they belong to."""
+    yield from (variables[name] for name in _CREDENTIAL_NAMES if variables.get(name))
+    sections = configparser.RawConfigParser(default_section="", strict=False)
+    place = Path(variables.get("AWS_SHARED_CREDENTIALS_FILE") or Path.home() / ".aws" / "credentials")
+    with suppress(configparser.Error):
+        sections.read_string(_read(place))
+    for section in sections.sections():
+        yield from (value for name, value in sections.items(section) if name.startswith("aws_") and value)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""

