@@ -6,9 +6,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain, repeat
+from itertools import repeat
 
-from s3bench.spec.file_sizes import SizeCounts
+from s3bench.spec.file_sizes import SizeCounts, in_turn
 
 
 class Fill(StrEnum):
@@ -52,8 +52,7 @@ class FixtureDir:
 
     def file_sizes(self) -> Iterator[int]:
         """Yield the sizes of its files in the order of their names."""
-        counts = self.sizes or ((self.file_size_bytes, self.file_count),)
-        return chain.from_iterable(repeat(size, count) for size, count in counts)
+        return in_turn(self.sizes) if self.sizes else repeat(self.file_size_bytes, self.file_count)
 
     @property
     def total_bytes(self) -> int:

@@ -185,7 +185,7 @@ LIKE = Record(
             becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             meaning="Name of the directory to create, relative to the workspace. Its files are called `file-000000`, "
-            "`file-000001`, ..., the smallest first.",
+            "`file-000001`, ..., with small and large files in turn.",
             default="files",
         ),
         RecordKey(

@@ -7,10 +7,11 @@ Ranks count files in ascending order of size. A quantile is that of the nearest 
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
+from itertools import count as count_from
 
 from s3bench.units import render_bytes
 
@@ -19,6 +20,7 @@ EXACT_SIZES_MAX = 256
 
 _GROUPS_MAX = 200
 _HALVINGS = 40
+_GOLDEN = 0.6180339887498949
 QUANTILES = (0.5, 0.9, 0.99)
 
 SizeCounts = tuple[tuple[int, int], ...]
@@ -181,3 +183,15 @@ def sizes_words(sizes: FileSizes) -> str:
         f"{files} of {render_bytes(smallest)} to {render_bytes(sizes.largest_bytes)}, "
         f"median {render_bytes(sizes.quantile(0.5))}, {render_bytes(sizes.total_bytes)} in all"
     )
+
+
+def in_turn(counts: SizeCounts) -> Iterator[int]:
+    """Yield each size as often as it counts, small and large ones in turn, in the same order each time.
+
+    Ranks of neighbours are about 0.618 of all apart (the golden section), so that every stretch has files of all sizes:
+    clients transfer files in the order of their names, and with the largest at the end it alone would decide the time.
+    """
+    ends = tuple(accumulate(count for _, count in counts))
+    files = ends[-1]
+    step = next(step for step in count_from(max(1, round(files * _GOLDEN))) if math.gcd(step, files) == 1)
+    return (counts[bisect_right(ends, number * step % files)][0] for number in range(files))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.spec.file_sizes import QUANTILES, FileSizes, error_between, sample_words
+from s3bench.spec.file_sizes import QUANTILES, FileSizes, error_between, in_turn, sample_words
 from s3bench.spec.sizes_document import LeftOut, SizesDocument, encode_sizes, parse_sizes
 
 MIB = 1 << 20
@@ -74,6 +74,17 @@ def test_a_sample_has_as_many_bytes_for_each_file() -> None:
 def test_one_large_file_is_cut_to_the_limit() -> None:
     sample = FileSizes(counts=((1 << 40, 1),)).sample(files_max=10, bytes_max=MIB)
     assert sample.counts == ((MIB, 1),)
+
+
+@given(counts=st.dictionaries(st.integers(0, 10**6), st.integers(1, 50), min_size=1, max_size=20))
+def test_each_size_has_its_turn_as_often_as_it_counts(counts: dict[int, int]) -> None:
+    assert Counter(in_turn(tuple(sorted(counts.items())))) == counts
+
+
+def test_large_files_are_not_all_at_the_end() -> None:
+    sizes = list(in_turn(((1, 900), (1000, 100))))
+    tenths = [sizes[start : start + 100].count(1000) for start in range(0, 1000, 100)]
+    assert all(9 <= count <= 11 for count in tenths), tenths
 
 
 @given(MANY)

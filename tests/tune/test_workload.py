@@ -57,5 +57,5 @@ def test_files_of_several_sizes_are_moved_with_these_sizes(action: Action) -> No
     workload = Workload(action=action, size_bytes=9, files=3, sizes=((5, 2), (9, 1)))
     definition = definition_of(workload, config="")
     sizes = [content.size_bytes for _, content in plan_tree(definition.environment).files()]
-    assert sizes == [5, 5, 9]
+    assert sizes == [5, 9, 5]
     assert "--recursive" in definition.command or action is Action.SYNC
