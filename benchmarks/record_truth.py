@@ -251,9 +251,9 @@ def _plan(ways: tuple[Way, ...], moto: str) -> Iterator[tuple[str, Way, str | No
         for way in ways:
             if way.argv(command) is not None:
                 yield command, way, None
-    for number, command in enumerate(MOTO_COMMANDS):
+    for command in MOTO_COMMANDS:
         for way in ways[:1] + tuple(way for way in ways if way.name == "v1"):
-            yield command.replace("{unique}", f"t{number}-{way.name.replace(' ', '-')}-{os.getpid()}"), way, moto
+            yield command, way, moto
 
 
 @contextmanager
@@ -299,7 +299,7 @@ def _record(command: str, way: Way, url: str | None, place: Path) -> tuple[Recor
     config = place / "config"
     lines = [f"    preferred_transfer_client = {way.transfer_client}"] if way.transfer_client else []
     config.write_text("\n".join(["[default]", "region = us-east-1", *(["s3 =", *lines] if lines else []), ""]))
-    argv = way.argv(command)
+    argv = way.argv(command.replace("{unique}", f"new-{way.name.replace(' ', '-')}"))  # moto starts empty
     assert argv is not None
     variables = {**os.environ, "AWS_CONFIG_FILE": str(config)}
     behind = Behind(url=url) if url else Behind(data_dir=store)
@@ -462,7 +462,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 def _report(rows: list[dict[str, Any]]) -> int:
     good = [row for row in rows if _is_good(row)]
-    commands = {row["command"].partition(" t")[0] for row in rows}
+    commands = {row["command"] for row in rows}
     count, leaked = _secrets()
     folder_bytes = _large_folder()
     print(f"{len(good)} of {len(rows)} recordings ({len(commands)} commands) as they should be")
