@@ -45,6 +45,12 @@ def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
     return files or (shipped_definitions(),)
 
 
+def sizes_files(file: Path) -> tuple[str, ...]:
+    """The files of sizes (`environment.like`) that the definitions in `file` name, relative to its directory."""
+    directories = (directory for definition in _read(file) for directory in definition.environment.file_dirs)
+    return tuple(dict.fromkeys(each.sizes_file for each in directories if each.sizes_file is not None))
+
+
 def _read(file: Path) -> tuple[Definition, ...]:
     """Read a definition file, or a workload of AWS's CRT S3 benchmarks; notes about the latter go to stderr."""
     if not file.name.endswith(SUFFIX):

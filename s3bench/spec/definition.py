@@ -36,7 +36,8 @@ class FixtureDir:
     """A directory of generated files (`environment.file_dirs[]`: `name`, `file_count`, `file_size`, `fill`).
 
     The files are named `file-000000` and so on, six digits at least. Those of `environment.like` differ in size:
-    `sizes` has their sizes, and `file_size_bytes` is the largest. `left_out` says what they leave out as a sample.
+    `sizes` has their sizes, from the file `sizes_file`, and `file_size_bytes` is the largest. `left_out` says what they
+    leave out as a sample.
     """
 
     name: str
@@ -44,6 +45,7 @@ class FixtureDir:
     file_size_bytes: int
     fill: Fill = Fill.ZERO
     sizes: SizeCounts = ()
+    sizes_file: str | None = None
     left_out: str | None = None
 
     def file_names(self) -> Iterator[str]:

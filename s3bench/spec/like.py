@@ -46,6 +46,7 @@ def directory_of(sample: FileSizes, whole: FileSizes, like: LikeFiles) -> Fixtur
         file_size_bytes=sample.largest_bytes,
         fill=like.fill,
         sizes=sample.counts,
+        sizes_file=like.sizes,
         left_out=sample_words(whole, sample),
     )
 

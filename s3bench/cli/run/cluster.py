@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import click
 
 from s3bench.bench.run_time import RunSize
-from s3bench.cli.definitions import definition_files
+from s3bench.cli.definitions import definition_files, sizes_files
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin
 from s3bench.cli.run.announcement import ClusterTimeEstimate, introduction, runs_of_cell
@@ -115,9 +115,14 @@ def _task(options: RunOptions, *, num_chunks: int) -> Task:
     """What the nodes are given: the files, all options that can change a figure, and the user's keys."""
     paths = definition_files((*options.files, *options.named_files))
     files = {f"definitions/{number}/{path.name}": path for number, path in enumerate(paths)}
+    sizes = {
+        f"definitions/{number}/{name}": path.parent / name
+        for number, path in enumerate(paths)
+        for name in sizes_files(path)
+    }
     return Task(
         arguments=("run", *files, *_words(options), "--num-chunks", str(num_chunks)),
-        files={name: read_whole(path, of="a definition file") for name, path in files.items()},
+        files={name: read_whole(path, of="a definition file") for name, path in (files | sizes).items()},
         keys=_keys() if options.endpoint_url else {},
     )
 

@@ -17,6 +17,8 @@ from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput, ExitCode
 from s3bench.results.document import Document, parse_document
+from s3bench.spec.file_sizes import FileSizes
+from s3bench.spec.sizes_document import LeftOut, SizesDocument, encode_sizes
 from tests.cluster.node_groups import LocalNodeGroup
 from tests.cluster.suite.suites import upload, written
 
@@ -130,6 +132,17 @@ def test_a_chunk_of_a_suite_is_shared_too(two_nodes: None, tmp_path: Path) -> No
     sizes = [result.dimensions[0]["FileSize"] for result in document.results]
     assert sizes == ["1000 B", "3000 B"]
     assert [unit["chunk_id"] for unit in document.options["cluster"]["units"]] == [0, 2]
+
+
+def test_nodes_have_the_files_of_sizes_beside_their_definitions(two_nodes: None, tmp_path: Path) -> None:
+    sizes = SizesDocument.of(FileSizes(counts=((1000, 2), (2000, 1))), folders=1, left_out=LeftOut())
+    (tmp_path / "sizes.json").write_bytes(encode_sizes(sizes))
+    command = ["s3", "cp", "files", "s3://bucket/files", "--recursive"]
+    like = upload("like", 0, clients=["s5cmd"]) | {"command": command, "environment": {"like": "sizes.json"}}
+    document = run_to(tmp_path / "out.json", *CLUSTER, written(tmp_path, like))
+    (measurement,) = (each for result in document.results for each in result.measurements)
+    assert measurement.wire is not None
+    assert measurement.wire.bytes_received == 4000
 
 
 def test_a_client_that_fails_is_an_error_of_its_result_and_exit_code_4(two_nodes: None, tmp_path: Path) -> None:
