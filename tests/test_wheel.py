@@ -30,6 +30,7 @@ FIRST_EXAMPLES = {
     "clients list": (0, "NOTES"),
     "compare": (2, "cannot read before.json"),
     "completion": (0, "_S3BENCH_COMPLETE"),
+    "describe": (2, "data cannot be read"),
     "doctor": (0, "disk of workspaces"),
     "gate": (2, "cli-crt@./build/aws: no such file or directory"),
     "history add": (2, "cannot read results.json"),
@@ -111,7 +112,8 @@ def commands(command: click.Command, *path: str) -> dict[str, click.Command]:
 def first_example(command: click.Command) -> list[str]:
     """The words of the first example in the help of `command`, without the remark behind it."""
     examples = re.findall(r"^ *s3bench (.+?)(?: {2,}.*)?$", command.help or "", flags=re.MULTILINE)
-    return shlex.split(examples[0])
+    words = shlex.split(examples[0])
+    return words[: words.index(">")] if ">" in words else words
 
 
 def test_every_command_has_a_first_example_that_is_tried_or_known_to_be_long() -> None:

@@ -19,6 +19,18 @@ from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.client_traits import ClientTraits
 
 
+class Untranslatable(Exception):
+    """Why no command of aws-cli does what a command line does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsCommand:
+    """What does the same as a client's command line: words after `aws`, and `settings` for its block of the config."""
+
+    words: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientDescriptor(ClientTraits):
     """One client, by the name that `--client` takes.
@@ -37,6 +49,8 @@ class ClientDescriptor(ClientTraits):
     takes the client with the lowest rank where the user names none; `None` where it cannot. `crt_lock`: the lock of the
     CRT without which it runs Classic. `instructions_repeat`: the instructions of equal runs differ by far less than a
     gate's limits (`benchmarks/instruction_counts.py`), so that it counts them where time is undecided.
+    `aws_command(words, folder)` translates a command line of its program, typed in `folder`, so that it can be
+    recorded, and raises `Untranslatable`; `None` where it cannot.
     """
 
     package: ClientPackage
@@ -52,3 +66,4 @@ class ClientDescriptor(ClientTraits):
     self_test_rank: int | None = None
     crt_lock: str | None = None
     instructions_repeat: bool = False
+    aws_command: Callable[[tuple[str, ...], Path], AwsCommand] | None = None

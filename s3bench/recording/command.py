@@ -1,56 +1,40 @@
 """The command to record, as typed: how it is started, and which aws-cli command stands for it in the definition. Pure.
 
-A definition holds a command of aws-cli. The transfers of s5cmd are translated; for any other program the user says
-which command of aws-cli does the same.
+A definition holds a command of aws-cli. The command lines of clients that declare how are translated; for any other
+program the user says which command of aws-cli does the same.
 """
 
 import os
 import posixpath
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from s3bench.clients.descriptor import ClientDescriptor, Untranslatable
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import Local, Verb, parse_transfer
 
 _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3bench run` sets itself; their values
 _PARAMETER_FILES = ("file://", "fileb://")
 _SERVICE_WORDS = 2
-_VERBS = frozenset({"cp", "mv", "sync", "rm"})
-_S5CMD_OPTIONS = {
-    "--log": 1, "--numworkers": 1, "--profile": 1, "--retry-count": 1, "-r": 1, "--json": 0, "--stat": 0,
-    "--concurrency": 1, "-c": 1, "--part-size": 1, "-p": 1, "--exclude": 1, "--delete": 0,
-}  # fmt: skip
-"""The options of s5cmd that are understood, with their numbers of values."""
-_S5CMD_SETTINGS = {
-    "--numworkers": "numworkers", "--concurrency": "concurrency", "-c": "concurrency", "--part-size": "part_size",
-    "-p": "part_size",
-}  # fmt: skip
-
-
-class Program(StrEnum):
-    """The programs whose command lines are understood."""
-
-    AWS = "aws"
-    S5CMD = "s5cmd"
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedCommand:
     """A command to record.
 
-    `argv` is started as it is. `words` is the command of aws-cli for the definition. `settings` are those of s5cmd for
-    the definition's config. `profile` is the AWS profile that the command names; empty for the default.
+    `argv` is started as it is; `is_understood` if its program is one whose command lines are. `words` is the command of
+    aws-cli for the definition. `blocks` are the client's own settings for the definition's config, by block. `profile`
+    is the AWS profile that the command names; empty for the default.
     """
 
-    program: Program
     argv: tuple[str, ...]
+    is_understood: bool
     words: tuple[str, ...]
     profile: str = ""
-    settings: tuple[tuple[str, str], ...] = ()
+    blocks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -86,23 +70,27 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
 
     Raises `BadInput` for a command that cannot be recorded, or that no command of aws-cli stands for.
     """
-    program = {"aws": Program.AWS, "s5cmd": Program.S5CMD}.get(Path(argv[0]).name, Program.OTHER)
+    client = _client_of(Path(argv[0]).name)
     if any(word.partition("=")[0] == "--endpoint-url" for word in argv[1:]):
         raise BadInput(
             "the command has --endpoint-url",
             "its requests would not pass through s3bench",
             "remove it there, and pass it to record: s3bench record --endpoint-url URL -- COMMAND",
         )
-    settings: tuple[tuple[str, str], ...] = ()
+    blocks: Mapping[str, Mapping[str, str]] = {}
     if stands_for is not None:
         words = tuple(shlex.split(stands_for))
         words = words[1:] if words[:1] == ("aws",) else words
-    elif program is Program.AWS:
-        words = tuple(argv[1:])
-    elif program is Program.S5CMD:
-        words, settings = _of_s5cmd(tuple(argv[1:]), folder)
-    else:
+    elif client is None:
         raise _not_understood(argv[0], "a definition holds a command of aws-cli")
+    elif client.aws_command is None:
+        words = tuple(argv[1:])
+    else:
+        try:
+            same = client.aws_command(tuple(argv[1:]), folder)
+        except Untranslatable as error:
+            raise _not_understood(client.package.program, str(error)) from error
+        words, blocks = same.words, {client.config_block: dict(same.settings)}
     if not words:
         raise BadInput(
             "the command has no arguments", fix="write a whole command, e.g. aws s3 sync ./data s3://bucket/x"
@@ -114,7 +102,16 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
         raise BadInput(
             "the command reads its standard input", "a definition cannot hold that", "upload a file instead of `-`"
         )
-    return TypedCommand(program=program, argv=tuple(argv), words=words, profile=profile, settings=settings)
+    is_understood = client is not None
+    return TypedCommand(argv=tuple(argv), is_understood=is_understood, words=words, profile=profile, blocks=blocks)
+
+
+def _client_of(program: str) -> ClientDescriptor | None:
+    """The client whose program it is, if it runs the commands of definitions, or if they can be translated."""
+    for client in known_clients().values():
+        if program == client.package.program and (client.runs_any_command or client.aws_command is not None):
+            return client
+    return None
 
 
 def _not_understood(what: str, why: str) -> BadInput:
@@ -168,43 +165,3 @@ def _relative(word: str, folder: Path, sure: set[str]) -> str:
     if inside == root or inside.startswith(f"{root}/"):
         inside = posixpath.relpath(inside, root)
     return word.removesuffix(path) + inside + slash
-
-
-def _of_s5cmd(words: tuple[str, ...], folder: Path) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The transfer of an s5cmd command line as one of aws-cli, and s5cmd's own settings."""
-    verb, places, options, settings = _split_s5cmd(words)
-    if verb not in _VERBS or len(places) != (1 if verb == "rm" else 2):
-        raise _not_understood("s5cmd", "s3bench knows its commands cp, mv, sync and rm")
-    source, *target = places
-    is_many = source.endswith("*") or (not source.startswith("s3://") and (folder / source).is_dir())
-    source = source.removesuffix("*")
-    if "*" in source or "?" in source:
-        raise _not_understood("s5cmd", f"`{places[0]}` has a wildcard that aws-cli has not")
-    recursive = ["--recursive"] if is_many and verb != "sync" else []
-    return ("s3", verb, source, *target, *recursive, *options), settings
-
-
-def _split_s5cmd(
-    words: tuple[str, ...],
-) -> tuple[str, list[str], list[str], tuple[tuple[str, str], ...]]:
-    """The verb, the locations, the options that aws-cli has too, and the settings of an s5cmd command line."""
-    settings: dict[str, str] = {}
-    options: list[str] = []
-    free: list[str] = []
-    at = 0
-    while at < len(words):
-        name, equals, value = words[at].partition("=")
-        takes = _S5CMD_OPTIONS.get(name, 0)
-        if name.startswith("-") and name not in _S5CMD_OPTIONS:
-            raise _not_understood("s5cmd", f"`{words[at]}` has no counterpart that s3bench knows")
-        if takes and not equals:
-            value = "".join(words[at + 1 : at + 2])
-        if name in _S5CMD_SETTINGS:
-            setting = _S5CMD_SETTINGS[name]
-            settings[setting] = f"{value}MB" if setting == "part_size" else value
-        elif name in {"--exclude", "--delete"}:
-            options += [name, value] if takes else [name]
-        elif not name.startswith("-"):
-            free.append(words[at])
-        at += 1 if equals else 1 + takes
-    return "".join(free[:1]), free[1:], options, tuple(settings.items())

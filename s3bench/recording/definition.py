@@ -75,7 +75,7 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
         recording.config,
         profile=command.profile or recording.variables.get("AWS_PROFILE") or "default",
         variables=recording.variables,
-        own=command.settings,
+        own=command.blocks,
         is_portable=is_portable,
     )
     for text in _texts(recording, own_config):

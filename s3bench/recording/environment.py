@@ -105,18 +105,18 @@ def _are_numbered(paths: list[str]) -> bool:
 
 
 def recorded_config(
-    text: str, *, profile: str, variables: Mapping[str, str], own: Iterable[tuple[str, str]], is_portable: bool
+    text: str, *, profile: str, variables: Mapping[str, str], own: Mapping[str, Mapping[str, str]], is_portable: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The config of the definition from the user's config file, and the names of the keys that were left out.
 
-    It has the keys that a definition may set, and no credentials. `own` are settings of s5cmd. A portable definition
-    runs on Classic and on CRT, so that it prefers none.
+    It has the keys that a definition may set, and no credentials. `own` are settings of a client, by block. A portable
+    definition runs on Classic and on CRT, so that it prefers none.
     """
     values, blocks, left_out = _profile_of(text, profile)
     values |= {key: variables[name] for name, key in _VARIABLES.items() if variables.get(name)}
     if is_portable:
         blocks.get("s3", {}).pop("preferred_transfer_client", None)
-    blocks["s5cmd"] = dict(own)
+    blocks |= {block: dict(settings) for block, settings in own.items()}
     lines = [f"{key} = {value}" for key, value in values.items()]
     for block, settings in blocks.items():
         if settings:

@@ -18,7 +18,7 @@ from s3bench.clients.environment import (
 )
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, ClientFailed
-from s3bench.recording.command import Program, TypedCommand
+from s3bench.recording.command import TypedCommand
 from s3bench.recording.definition import Recording
 from s3bench.recording.endpoint import RecordingEndpoint, Upstream
 from s3bench.recording.environment import recorded_config
@@ -187,7 +187,7 @@ def _pointed(
     if ca_bundle is not None:
         kept |= {"AWS_CA_BUNDLE": str(ca_bundle), "SSL_CERT_FILE": str(ca_bundle)}
     profile = command.profile or variables.get("AWS_PROFILE") or "default"
-    text, _ = recorded_config(config, profile=profile, variables={}, own=(), is_portable=False)
+    text, _ = recorded_config(config, profile=profile, variables={}, own={}, is_portable=False)
     if not {"AWS_REGION", "AWS_DEFAULT_REGION"} & variables.keys() and "\nregion = " not in text:
         kept["AWS_DEFAULT_REGION"] = REGION
     return kept
@@ -195,7 +195,7 @@ def _pointed(
 
 def _argv(command: TypedCommand, url: str) -> tuple[str, ...]:
     """The command as typed. aws-cli 2.36's CRT and s5cmd need the endpoint as an option."""
-    if command.program is Program.OTHER:
+    if not command.is_understood:
         return command.argv
     return (command.argv[0], "--endpoint-url", url, *command.argv[1:])
 

@@ -54,7 +54,7 @@ def test_transfers_of_s5cmd_are_translated(typed: str, expected: str, tmp_path: 
 def test_settings_of_s5cmd_go_to_its_block() -> None:
     argv = ("s5cmd", "--numworkers=8", "cp", "-p", "16", "-c", "3", "a", "s3://b/k")
     command = parse_command(argv, stands_for=None, folder=Path("/"))
-    assert dict(command.settings) == {"numworkers": "8", "part_size": "16MB", "concurrency": "3"}
+    assert command.blocks == {"s5cmd": {"numworkers": "8", "part_size": "16MB", "concurrency": "3"}}
 
 
 def test_any_program_is_recorded_with_the_command_that_it_stands_for() -> None:

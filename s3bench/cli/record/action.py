@@ -112,6 +112,7 @@ def _summary(recording: Recording, made: RecordedDefinition, output: Path | None
             f"warning: left out, since a definition cannot have files of such names: {names}"
             f"{f' and {more} more' if more > 0 else ''}"
         )
-    clients = ", ".join(made.json.get("clients", ("cli",)))
+    usual = [client.name for client in known_clients().values() if client.is_default]
+    clients = ", ".join(made.json.get("clients", usual))
     where = str(output) if output is not None else "the definition"
     yield f"{where} runs on {clients}" + (f": s3bench run {output}" if output is not None else "")

@@ -7,6 +7,7 @@ from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.clients.environment import ServerAddress
 from s3bench.clients.package import ClientPackage
 from s3bench.clients.s5cmd.command import CONFIG_KEYS, invoke_s5cmd
+from s3bench.clients.s5cmd.command_line import aws_command
 from s3bench.clients.s5cmd.tuning import TUNING
 from s3bench.clients.search import BinarySearch
 from s3bench.s3.wirelog import TransferEngine
@@ -43,6 +44,7 @@ CLIENTS = (
         tuning=TUNING,
         libraries=("s5cmd",),
         is_single_file=True,
+        aws_command=aws_command,
         is_python=False,
     ),
 )
