@@ -30,8 +30,7 @@ class RunSize:
         """Count the files of its definition, which are those that most benchmarks transfer."""
         fixtures = cell.definition.environment
         counted = [(1, each.size_bytes) for each in fixtures.files]
-        counted += [(each.file_count, each.total_bytes) for each in fixtures.file_dirs]
-        counted += [(1, size_bytes) for each in fixtures.file_trees for _, size_bytes in each.sizes]
+        counted += [(each.file_count, each.total_bytes) for each in fixtures.directories]
         return cls(
             client=str(cell.client),
             files=sum(count for count, _ in counted),

@@ -35,6 +35,9 @@ MIXABLE = (
 READING = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.COPY})
 """What needs objects that are there already."""
 
+SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
+"""Requests that carry object data."""
+
 WRITING = frozenset({OperationKind.PUT, OperationKind.COPY, OperationKind.MULTIPART})
 """What leaves objects behind."""
 

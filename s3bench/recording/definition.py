@@ -1,7 +1,7 @@
 """Turns a recording into a benchmark definition. Pure.
 
-A transfer gets the portable form, in which every client can run it. What was masked and what was left out is told with
-it.
+A transfer gets the portable form, in which every client can run it. The result also lists what was masked and what was
+left out.
 """
 
 import json
@@ -20,7 +20,7 @@ from s3bench.recording.exchange import Kind, RecordedExchange
 from s3bench.recording.local_files import LocalFiles
 from s3bench.recording.masking import Masked, Masker
 from s3bench.recording.objects import listings, objects_read, without_changed
-from s3bench.recording.responses import other_responses, transfer_responses
+from s3bench.recording.responses import recorded_responses
 from s3bench.spec.command import Transfer, TransferDirection, Verb, expected_local, parse_transfer
 
 _LISTED_SHORT_MIN = 20  # shorter listings of other commands stay as they were, with what clients print of them
@@ -93,8 +93,14 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
         for each in listings(exchanges)
         if transfer is not None or len(each.keys) >= _LISTED_SHORT_MIN
     )
-    respond = transfer_responses if transfer is not None else other_responses
-    responses = respond(exchanges, objects=objects, listed=listed, fixtures=fixtures, masked=masker.masked)
+    responses = recorded_responses(
+        exchanges,
+        of_transfer=transfer is not None,
+        objects=objects,
+        listed=listed,
+        fixtures=fixtures,
+        masked=masker.masked,
+    )
     definition: Json = {
         "name": name or _name_of(command.words, transfer),
         "command": [masker.masked(word) for word in command.words],

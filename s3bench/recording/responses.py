@@ -62,24 +62,26 @@ Mask = Callable[[str], str]
 """Masks a text."""
 
 
-def transfer_responses(
+def recorded_responses(
     exchanges: Sequence[RecordedExchange],
     *,
+    of_transfer: bool,
     objects: Sequence[RecordedObject],
     listed: Sequence[RecordedListing],
     fixtures: RecordedFixtures,
     masked: Mask,
 ) -> list[Json]:
-    """The responses to a transfer: in the portable form for all requests that transfers consist of."""
+    """The responses to a command: objects and long listings in their short form, the rest as it was.
+
+    Those to a transfer have the form in which every client can run it: they accept any parts, copies and deletes.
+    """
     covered = _covered(exchanges, objects, listed)
-    literal = [each for each in exchanges if each.kind in _ASKING and id(each) not in covered]
+    literal = [each for each in exchanges if id(each) not in covered and (not of_transfer or each.kind in _ASKING)]
     # Literal responses name what they answer exactly, and come before those for all keys of a folder.
-    return [
-        *literal_responses(literal, masked),
-        *_reads(objects, listed, fixtures, masked),
-        *_copy_sources(exchanges, listed, masked),
-        *_writes(exchanges, masked),
-    ]
+    responses = [*literal_responses(literal, masked), *_reads(objects, listed, fixtures, masked)]
+    if of_transfer:
+        responses += [*_copy_sources(exchanges, listed, masked), *_writes(exchanges, masked)]
+    return responses
 
 
 def _covered(
@@ -90,20 +92,6 @@ def _covered(
     bodies = {Kind.READ, Kind.HEAD}
     covered = {id(each) for each in exchanges if each.kind in bodies and (each.bucket, each.key) in read}
     return covered | {id(page) for listing in listed for page in listing.pages}
-
-
-def other_responses(
-    exchanges: Sequence[RecordedExchange],
-    *,
-    objects: Sequence[RecordedObject],
-    listed: Sequence[RecordedListing],
-    fixtures: RecordedFixtures,
-    masked: Mask,
-) -> list[Json]:
-    """The responses to any other command: objects and long listings in their short form, the rest as it was."""
-    covered = _covered(exchanges, objects, listed)
-    literal = [each for each in exchanges if id(each) not in covered]
-    return [*literal_responses(literal, masked), *_reads(objects, listed, fixtures, masked)]
 
 
 def _reads(

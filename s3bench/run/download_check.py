@@ -28,9 +28,7 @@ class DownloadCheck:
 
     def __init__(self, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path) -> None:
         self._transfer = transfer if transfer is not None and transfer.direction is TransferDirection.DOWNLOAD else None
-        self._directories = {directory.name for directory in environment.file_dirs} | {
-            tree.name for tree in environment.file_trees
-        }
+        self._directories = {directory.name for directory in environment.directories}
         self._work = os.fspath(work)
         self._served_from = os.fspath(served_from)
         self._places: dict[str, str | None] = {}

@@ -65,16 +65,11 @@ def plan_tree(environment: Environment) -> FixtureTree:
     root = FixtureTree(entries={})
     for file in environment.files:
         _place(root, file.name, FixtureContent(seed=file.name, generated_bytes=file.size_bytes, fill=file.fill))
-    for directory in environment.file_dirs:
+    for directory in environment.directories:
         _directory(root, _parts(directory.name), directory.name)
-        for file_name, size_bytes in zip(directory.file_names(), directory.file_sizes(), strict=True):
-            name = f"{directory.name.rstrip('/')}/{file_name}"
+        for path, size_bytes in directory.files():
+            name = f"{directory.name.rstrip('/')}/{path}"
             _place(root, name, FixtureContent(seed=name, generated_bytes=size_bytes, fill=directory.fill))
-    for tree in environment.file_trees:
-        _directory(root, _parts(tree.name), tree.name)
-        for path, size_bytes in tree.sizes:
-            name = f"{tree.name}/{path}"
-            _place(root, name, FixtureContent(seed=name, generated_bytes=size_bytes, fill=tree.fill))
     for literal in environment.file_literals:
         _place_literal(root, literal)
     return root

@@ -70,8 +70,8 @@ def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> i
         return next((file.size_bytes for file in environment.files if file.name == name), None)
     if transfer.filters or transfer.verb is Verb.SYNC:
         return None
-    files = environment.files_in(name)
-    return None if files is None else sum(size_bytes for _, size_bytes in files)
+    directory = environment.directory(name)
+    return None if directory is None else directory.total_bytes
 
 
 def served_files(log: WireLog) -> dict[str, str]:

@@ -48,13 +48,10 @@ class FixtureDir:
     sizes_file: str | None = None
     left_out: str | None = None
 
-    def file_names(self) -> Iterator[str]:
-        """Yield the names of its files, without the directory, in order."""
-        return (f"file-{index:06d}" for index in range(self.file_count))
-
-    def file_sizes(self) -> Iterator[int]:
-        """Yield the sizes of its files in the order of their names."""
-        return in_turn(self.sizes) if self.sizes else repeat(self.file_size_bytes, self.file_count)
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Yield its files in the order of their numbers: names without the directory, and sizes."""
+        names = (f"file-{index:06d}" for index in range(self.file_count))
+        return zip(names, in_turn(self.sizes) if self.sizes else repeat(self.file_size_bytes), strict=False)
 
     @property
     def total_bytes(self) -> int:
@@ -87,6 +84,20 @@ class FileTree:
     sizes: tuple[tuple[str, int], ...]
     fill: Fill = Fill.ZERO
 
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Yield its files in the order in which S3 lists keys, by their UTF-8 bytes: paths below it, and sizes."""
+        return iter(sorted(self.sizes, key=lambda file: file[0].encode()))
+
+    @property
+    def file_count(self) -> int:
+        """The number of its files."""
+        return len(self.sizes)
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all its files."""
+        return sum(size_bytes for _, size_bytes in self.sizes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLiteral:
@@ -111,18 +122,14 @@ class Environment:
     config: str = "[default]"
     like: LikeFiles | None = None
 
-    def files_in(self, directory: str) -> tuple[tuple[str, int], ...] | None:
-        """The files of one of `file_dirs` or `file_trees`, each with its size; `None` if there is no such directory.
+    @property
+    def directories(self) -> tuple[FixtureDir | FileTree, ...]:
+        """The directories of generated files."""
+        return (*self.file_dirs, *self.file_trees)
 
-        They are in the order in which S3 lists keys, by their UTF-8 bytes.
-        """
-        for made in self.file_dirs:
-            if made.name.rstrip("/") == directory.rstrip("/"):
-                return tuple(zip(made.file_names(), made.file_sizes(), strict=True))
-        for tree in self.file_trees:
-            if tree.name.rstrip("/") == directory.rstrip("/"):
-                return tuple(sorted(tree.sizes, key=lambda file: file[0].encode()))
-        return None
+    def directory(self, name: str) -> FixtureDir | FileTree | None:
+        """The directory of generated files called `name`, or `None`."""
+        return next((each for each in self.directories if each.name.rstrip("/") == name.rstrip("/")), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The keys of `environment`: fixtures and the AWS config file, with types, limits, defaults and meanings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -188,14 +188,7 @@ LIKE = Record(
             "`file-000001`, ..., with small and large files in turn.",
             default="files",
         ),
-        RecordKey(
-            name="fill",
-            becomes="fill",
-            shape=Word(words=Fill, noun="a fill"),
-            meaning="What the bytes are: `zero`, null bytes; `random`, noise, the same in every run, different in "
-            "every file.",
-            default="random",
-        ),
+        replace(_FILL, default="random"),
         RecordKey(
             name="files_max",
             becomes="files_max",

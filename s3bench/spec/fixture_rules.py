@@ -35,7 +35,8 @@ class Fixtures:
         found = self._generated_by(name)
         if not found:
             return None
-        return next(islice(found[0].file_sizes(), int(name.rpartition("-")[2]), None))
+        number = int(name.rpartition("-")[2])
+        return next(size_bytes for _, size_bytes in islice(found[0].files(), number, None))
 
     def directories(self) -> tuple[str, ...]:
         """Return the names of all generated directories and trees."""

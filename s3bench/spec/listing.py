@@ -29,9 +29,9 @@ def expand_listings(responses: tuple[Response, ...], environment: Environment) -
 
 
 def _pages(response: Response, listing: ListingBody, environment: Environment) -> Iterator[Response]:
-    files = environment.files_in(listing.directory)
-    assert files is not None, "a definition is valid"
-    keys = [(f"{listing.prefix}{name}", size_bytes) for name, size_bytes in files]
+    directory = environment.directory(listing.directory)
+    assert directory is not None, "a definition is valid"
+    keys = [(f"{listing.prefix}{name}", size_bytes) for name, size_bytes in directory.files()]
     match = response.match or RequestMatch()
     headers = (*response.headers, ("Content-Type", "application/xml"))
     for token, body in listing_pages(keys):

@@ -46,8 +46,10 @@ def remote_objects(definition: Definition) -> tuple[RemoteObject, ...]:
 
 
 def _listed(listing: ListingBody, environment: Environment) -> Iterator[RemoteObject]:
-    for name, _ in environment.files_in(listing.directory) or ():
-        yield RemoteObject(key=f"{listing.prefix}{name}", file=f"{listing.directory.rstrip('/')}/{name}")
+    directory = environment.directory(listing.directory)
+    assert directory is not None, "a definition is valid"
+    for name, _ in directory.files():
+        yield RemoteObject(key=f"{listing.prefix}{name}", file=f"{directory.name.rstrip('/')}/{name}")
 
 
 def _served(key: str, file: str, environment: Environment) -> Iterator[RemoteObject]:
@@ -72,9 +74,6 @@ def fixture_names(environment: Environment) -> Iterator[str]:
         yield file.name
     for literal in environment.file_literals:
         yield literal.name
-    for directory in environment.file_dirs:
-        for name in directory.file_names():
+    for directory in environment.directories:
+        for name, _ in directory.files():
             yield f"{directory.name.rstrip('/')}/{name}"
-    for tree in environment.file_trees:
-        for name, _ in tree.sizes:
-            yield f"{tree.name}/{name}"

@@ -59,11 +59,14 @@ class _Run:
 
     @property
     def is_in_parts(self) -> bool:
-        """Whether files were split. One ranged GET of a whole file, as the CRT makes it, is no split."""
-        return self.kinds.get("PUT partNumber", 0) > 0 or (
-            self.kinds.get("GET ranged", 0) + (self.kinds.get("GET", 0) if self.workload.sizes else 0)
-            > self.workload.files
-        )
+        """Whether files were split. One ranged GET of a whole file, as the CRT makes it, is no split.
+
+        Where sizes differ, small files may be read whole and large ones in ranges.
+        """
+        reads = self.kinds.get("GET ranged", 0)
+        if self.workload.sizes:
+            reads += self.kinds.get("GET", 0)
+        return self.kinds.get("PUT partNumber", 0) > 0 or reads > self.workload.files
 
 
 def observe(setting: Setting, measurement: Measurement, workload: Workload) -> tuple[ParameterNote, ...]:

@@ -147,7 +147,7 @@ def tree(name: str, **sizes: int) -> dict[str, Any]:
 
 def test_a_tree_has_files_of_their_own_names_and_sizes(parse: Any) -> None:
     environment = parse(environment={"file_trees": [tree("t", b=2, a__c=1)]}).environment
-    assert environment.files_in("t") == (("a/c", 1), ("b", 2))
+    assert list(environment.directory("t").files()) == [("a/c", 1), ("b", 2)]
 
 
 def test_a_body_may_be_a_file_of_a_tree_and_a_listing_its_directory(problems: Any) -> None:

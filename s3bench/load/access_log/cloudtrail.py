@@ -15,7 +15,7 @@ from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.http_request import first_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
-from s3bench.load.operation import OperationKind
+from s3bench.load.operation import SENDING, OperationKind
 
 EXAMPLE = '{"eventTime": "2019-02-01T03:18:19Z", "eventName": "GetObject", "requestParameters": {...}, ...}'
 
@@ -33,7 +33,6 @@ _KINDS = {
     "CompleteMultipartUpload": OperationKind.MULTIPART_COMPLETE,
     "AbortMultipartUpload": OperationKind.MULTIPART_ABORT,
 }
-_SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
 _STATUSES = {
     "NoSuchKey": HTTPStatus.NOT_FOUND,
     "NoSuchBucket": HTTPStatus.NOT_FOUND,
@@ -84,9 +83,9 @@ def _parse(line: str) -> LoggedRequest:
     if kind is OperationKind.GET and (asked := parameters.get("Range") or parameters.get("range")):
         kind = OperationKind.RANGE
         range_start = first_of_range(str(asked))
-    moved = transfer.bytes_in if kind in _SENDING else transfer.bytes_out
+    moved = transfer.bytes_in if kind in SENDING else transfer.bytes_out
     body_bytes = None if moved is None else int(moved)
-    is_whole = kind in _SENDING or kind is OperationKind.GET
+    is_whole = kind in SENDING or kind is OperationKind.GET
     status = 0 if event.error is None else _STATUSES.get(event.error, HTTPStatus.BAD_REQUEST)
     return LoggedRequest(
         at_s=rfc3339_s(event.time),

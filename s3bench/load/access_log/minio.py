@@ -16,7 +16,7 @@ from s3bench.load.access_log.http_request import first_of_range, whole_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
 from s3bench.load.access_log.whole_number import whole_number
-from s3bench.load.operation import OperationKind
+from s3bench.load.operation import SENDING, OperationKind
 
 EXAMPLE = '{"version": "1", "time": "2024-05-01T10:00:00Z", "api": {"name": "GetObject", "bucket": ..., ...}, ...}'
 
@@ -33,7 +33,6 @@ _KINDS = {
     "CompleteMultipartUpload": OperationKind.MULTIPART_COMPLETE,
     "AbortMultipartUpload": OperationKind.MULTIPART_ABORT,
 }
-_SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
 _PARTIAL = 206
 _DURATION_PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -144,7 +143,7 @@ def _request(
     kind = _KINDS.get(operation)
     got = _whole(answered.get("content-length", ""))
     range_start = object_bytes = None
-    if kind in _SENDING:
+    if kind in SENDING:
         length = _whole(asked.get("x-amz-decoded-content-length") or asked.get("content-length", ""))
         object_bytes = body_bytes = received if length is None else int(length)
     else:

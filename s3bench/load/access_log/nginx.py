@@ -15,7 +15,7 @@ from s3bench.load.access_log.http_request import first_of_range, kind_of, split_
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s, rfc3339_s
 from s3bench.load.access_log.whole_number import whole_number
-from s3bench.load.operation import OperationKind
+from s3bench.load.operation import SENDING, OperationKind
 
 COMBINED = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
@@ -28,7 +28,6 @@ _VARIABLE = re.compile(r"\$(?:\{([a-z0-9_]+)\}|([a-z0-9_]+))")
 _TIMES = ("msec", "time_iso8601", "time_local")
 _ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})")
 _PARTIAL = "206"
-_SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
 _FIX = f"write it as in nginx's configuration, such as '{COMBINED}'"
 
 
@@ -83,7 +82,7 @@ class _Parser:
         sent = _whole(fields, "body_bytes_sent")
         range_start = object_bytes = None
         body_bytes = sent
-        if kind in _SENDING:
+        if kind in SENDING:
             object_bytes = body_bytes = _first(fields, "http_x_amz_decoded_content_length", "content_length",
                                                "http_content_length")  # fmt: skip
         elif kind is OperationKind.GET:

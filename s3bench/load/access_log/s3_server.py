@@ -11,7 +11,7 @@ from http import HTTPStatus
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s
-from s3bench.load.operation import OperationKind
+from s3bench.load.operation import SENDING, OperationKind
 
 EXAMPLE = 'OWNER BUCKET [06/Feb/2019:00:00:38 +0000] IP REQUESTER ID REST.GET.OBJECT KEY "GET /KEY HTTP/1.1" 200 ...'
 
@@ -36,7 +36,6 @@ _KINDS = {
     "REST.POST.UPLOAD": OperationKind.MULTIPART_COMPLETE,
     "REST.DELETE.UPLOAD": OperationKind.MULTIPART_ABORT,
 }
-_SENDING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
 _PARTIAL = "206"
 
 
@@ -61,7 +60,7 @@ def _parse(line: str) -> LoggedRequest:
         bucket=bucket,
         key="" if key == "-" else key,
         object_bytes=object_bytes,
-        body_bytes=object_bytes if kind in _SENDING else 0 if sent == "-" else int(sent),
+        body_bytes=object_bytes if kind in SENDING else 0 if sent == "-" else int(sent),
         status=int(HTTPStatus.OK) if status == "-" else int(status),
         elapsed_s=None if total_ms == "-" else int(total_ms) / 1e3,
     )

@@ -17,13 +17,18 @@ COLUMNS = (
     "worker", "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes",
     "outcome", "attempt", "connection",
 )  # fmt: skip
-"""Those that `load.engine.trace` writes; a test holds them together."""
+"""`outcome` is the HTTP status, with S3's code where it reports an error, or what happened instead."""
 
 EXAMPLE = ",".join(COLUMNS)
 
 _BROKEN = "not an attempt of an s3bench trace"
 _KINDS = {kind.value: kind for kind in OperationKind}
 _WHOLE = frozenset({OperationKind.GET, OperationKind.PUT, OperationKind.MULTIPART_PART})
+
+
+def data_set_phase(objects: int) -> str:
+    """The name of the phase that writes a data set of so many objects."""
+    return f"writing {objects:,} objects"
 
 
 def is_data_set(phase: str) -> bool:

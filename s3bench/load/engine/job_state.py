@@ -209,7 +209,7 @@ class JobState:
     @property
     def is_behind(self) -> bool:
         """Whether planned operations were due at the last turn and have not begun."""
-        return self.plan is not None and self.plan.waiting > 0 and bool(self.pending or self.has_more)
+        return self.is_startable
 
     @property
     def is_startable(self) -> bool:

@@ -67,7 +67,13 @@ class ReplayState(JobState):
 
     def ended(self, kind: OperationKind, number: int, *, well: bool) -> None:
         """Take note that an operation has ended, and free those that waited for it."""
-        self._release(kind, number, well=well)
+        key = self.operations.operation(number).key
+        writes = kind in WRITERS
+        if writes:
+            (self._doubtful.discard if well else self._doubtful.add)(key)
+        self.operations.forget(number)
+        if not self.over:
+            self._freed.extend(self._order.leave(key, writes=writes))
 
     def is_missing(self, number: int) -> bool:
         """Whether an operation must find no object."""
@@ -124,7 +130,7 @@ class ReplayState(JobState):
         while self._freed and self._freed[0][2] < before_ns:
             kind, number, _ = self._freed.popleft()
             self._lose(kind)
-            self._release(kind, number, well=False)
+            self.ended(kind, number, well=False)
         for _ in range(_DROPPED_MAX):
             if plan.waiting <= 0 or plan.next_ns >= before_ns or not (self.pending or self.refill()):
                 return
@@ -143,12 +149,3 @@ class ReplayState(JobState):
 
     def _lose(self, kind: OperationKind) -> None:
         self.counter(kind).lose(AttemptFailure.NO_THREAD, retried=False, lost_ns=0, body_bytes=0)
-
-    def _release(self, kind: OperationKind, number: int, *, well: bool) -> None:
-        key = self.operations.operation(number).key
-        writes = kind in WRITERS
-        if writes:
-            (self._doubtful.discard if well else self._doubtful.add)(key)
-        self.operations.forget(number)
-        if not self.over:
-            self._freed.extend(self._order.leave(key, writes=writes))

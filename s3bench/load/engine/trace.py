@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from s3bench.errors import BadInput
-
-COLUMNS = (
-    "worker", "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes",
-    "outcome", "attempt", "connection",
-)  # fmt: skip
-"""`outcome` is the HTTP status, with S3's code where it reports an error, or what happened instead."""
+from s3bench.load.access_log.trace import COLUMNS
 
 _LINES_MAX = 256
 

@@ -97,5 +97,5 @@ def _sizes(jobs: Sequence[FittedJob]) -> Iterator[str]:
                 f"{job.name}: the mean size is {render_bytes(sizes.profile_mean_bytes)} in the profile and "
                 f"{render_bytes(sizes.mean_bytes)} in the log"
             )
-        if job.name is JobName.READS and not sizes.is_by_key and job.sizes is not None:
+        if job.name is JobName.READS and not sizes.is_by_key:
             yield "reads: popular keys have other sizes than others, and the profile has the sizes of requests"

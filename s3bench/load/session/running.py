@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.errors import MachineError, S3BenchError
+from s3bench.load.access_log.trace import data_set_phase
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
@@ -97,7 +98,7 @@ class LoadRun:
             operations=objects - first,
             objects=0,
         )
-        phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
+        phase = Phase(name=data_set_phase(objects - first), jobs=(job,))
         for _ in range(_PREPARING_TRIES):
             aggregation = self._aggregation(phase)
             yield from self._perform(phase, aggregation, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
@@ -120,7 +121,7 @@ class LoadRun:
 
         Raises `S3BenchError` where some cannot be written.
         """
-        phase = Phase(name=f"writing {job.operations or 0:,} objects", jobs=(job,))
+        phase = Phase(name=data_set_phase(job.operations or 0), jobs=(job,))
         aggregation = self._aggregation(phase)
         yield from self._perform(phase, aggregation, first_numbers=(0,), retries_min=_PREPARING_RETRIES)
         if aggregation.losses or (aggregation.failures and not self._rules.is_over()):

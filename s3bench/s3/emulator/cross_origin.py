@@ -1,4 +1,4 @@
-"""Cross-origin resource sharing (CORS): which web pages may ask a bucket for what, as browsers are told.
+"""Cross-origin resource sharing (CORS): the requests to a bucket that browsers allow to web pages of other origins.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/cors.html; codes, messages and headers are those of recorded
 responses of S3 (docs/s3-behaviour.md). Pure.

@@ -37,7 +37,7 @@ def test_a_file_that_exists_is_not_overwritten(folder: Path) -> None:
 
 
 def test_force_needs_a_file() -> None:
-    refused("--force", *TOUCH)
+    assert "--force needs -o" in refused("--force", *TOUCH).what
 
 
 def test_the_emulator_is_not_filled_for_another_endpoint() -> None:
@@ -50,7 +50,7 @@ def test_an_endpoint_is_a_url_without_a_password(url: str) -> None:
 
 
 def test_a_data_dir_has_to_exist() -> None:
-    refused("--data-dir", "missing", *TOUCH)
+    assert "--data-dir missing: no such directory" in refused("--data-dir", "missing", *TOUCH).what
 
 
 def test_a_path_outside_of_the_folder_is_refused_with_the_way_to_name_it() -> None:

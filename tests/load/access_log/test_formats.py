@@ -164,10 +164,6 @@ def test_a_trace_of_ours_is_read_as_it_was_planned(tmp_path: Path) -> None:
     assert slow.status == 503
 
 
-def test_the_columns_of_our_trace_are_those_that_are_written() -> None:
-    assert trace.COLUMNS == COLUMNS
-
-
 def test_a_line_of_ibms_traces_is_a_request() -> None:
     parse = ibm.parser()
     put, head, _, get, *_ = map(parse, examples.IBM)

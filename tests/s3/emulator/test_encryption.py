@@ -10,14 +10,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.s3.emulator.asking import BUCKET, Answer, Asker
+from tests.s3.emulator.real_clients import boto3_client
 
 MIB = 1 << 20
 KEY, OTHER = b"1" * 32, b"2" * 32
@@ -39,23 +38,10 @@ NOT_A_MAP = (
 NOT_THE_MD5 = "The calculated MD5 hash of the key did not match the hash that was provided."
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("encryption")) as running:
-        yield running
-
-
 @pytest.fixture(params=[False, True], ids=["stored", "discarded"])
 def s3(endpoint: EmulatorEndpoint, request: pytest.FixtureRequest) -> Iterator[Any]:
     endpoint.arm(EmulatorSettings(buckets=(BUCKET,), discard=request.param))
-    yield boto3.client(
-        "s3",
-        endpoint_url=endpoint.url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    yield boto3_client(endpoint)
     endpoint.collect()
 
 

@@ -169,12 +169,6 @@ def below(shape: StructureShape, above: str) -> Iterator[str]:
             yield from below(inner, f"{path}/")
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("members")) as running:
-        yield running
-
-
 @pytest.fixture
 def wire(endpoint: EmulatorEndpoint) -> Iterator[Wire]:
     sender = Wire(endpoint=endpoint)

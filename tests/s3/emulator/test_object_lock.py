@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.s3.emulator.asking import BUCKET, NOON_S, Answer, Asker
+from tests.s3.emulator.real_clients import boto3_client
 
 LOCKING = "locking"
 LATER = datetime(2999, 1, 1, tzinfo=UTC)
@@ -26,23 +25,10 @@ HOUR_S = 3600
 MODE, UNTIL = "x-amz-object-lock-mode", "x-amz-object-lock-retain-until-date"
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("lock")) as running:
-        yield running
-
-
 @pytest.fixture(params=[False, True], ids=["stored", "discarded"])
 def s3(endpoint: EmulatorEndpoint, request: pytest.FixtureRequest) -> Iterator[Any]:
     endpoint.arm(EmulatorSettings(buckets=(BUCKET,), discard=request.param))
-    client = boto3.client(
-        "s3",
-        endpoint_url=endpoint.url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    client = boto3_client(endpoint)
     client.create_bucket(Bucket=LOCKING, ObjectLockEnabledForBucket=True)
     yield client
     endpoint.collect()

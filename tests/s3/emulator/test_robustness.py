@@ -116,12 +116,6 @@ class Victim:
         return int(found[1]) * 1024
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("emulator")) as running:
-        yield running
-
-
 @pytest.fixture
 def victim(endpoint: EmulatorEndpoint) -> Iterator[Victim]:
     """An emulator that has to be as before at the end: no connection, nothing held, no memory kept."""

@@ -6,14 +6,13 @@ Recorded: TestS3Cors, at the commit of docs/s3-behaviour.md.
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.s3.emulator.asking import BUCKET, Answer, Asker
+from tests.s3.emulator.real_clients import boto3_client
 
 PAGE = "https://localhost:4200"
 RULE = {
@@ -27,23 +26,10 @@ RULE = {
 VARY = "Origin, Access-Control-Request-Headers, Access-Control-Request-Method"
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("cors")) as running:
-        yield running
-
-
 @pytest.fixture
 def s3(endpoint: EmulatorEndpoint) -> Iterator[Any]:
     endpoint.arm(EmulatorSettings(buckets=(BUCKET,)))
-    yield boto3.client(
-        "s3",
-        endpoint_url=endpoint.url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
+    yield boto3_client(endpoint)
     endpoint.collect()
 
 

@@ -1,0 +1,20 @@
+"""Real clients of an emulator in a process of its own."""
+
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from s3bench.s3.endpoint import EmulatorEndpoint
+
+
+def boto3_client(endpoint: EmulatorEndpoint) -> Any:
+    """A client that tries each request once."""
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint.url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 1}),
+    )
