@@ -11,8 +11,9 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy loads in half the time, here and in all that starts here
 
 gc.disable()  # until all tests are collected: see `pytest_collection_finish`
-settings.register_profile("quick", max_examples=30)
-settings.register_profile("thorough", max_examples=500)  # of `scripts/test --all`
+# No deadlines: an example of a few milliseconds takes a quarter of a second where other tests have the cores.
+settings.register_profile("quick", max_examples=30, deadline=None)
+settings.register_profile("thorough", max_examples=500, deadline=None)  # of `scripts/test --all`
 settings.load_profile("quick")
 
 _E2E = Path(__file__).parent / "e2e"

@@ -161,6 +161,7 @@ class LocalRunner:
             log,
             read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
             iteration=iteration,
+            transfer=self.transfer,
             turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
             network=self.bench.endpoint.network,
             keeps_timeline=settings.keeps_timeline,

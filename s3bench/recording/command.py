@@ -78,6 +78,12 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
             "remove it there, and pass it to record: s3bench record --endpoint-url URL -- COMMAND",
         )
     blocks: Mapping[str, Mapping[str, str]] = {}
+    if stands_for is not None and client is not None:
+        raise BadInput(
+            f"--as cannot be combined with a command of {client.package.program}",
+            "s3bench understands it, and the definition gets the command that was recorded",
+            "leave out --as",
+        )
     if stands_for is not None:
         words = tuple(shlex.split(stands_for))
         words = words[1:] if words[:1] == ("aws",) else words

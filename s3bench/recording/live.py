@@ -98,7 +98,7 @@ def record_command(
     if not exchanges:
         raise ClientFailed(
             "the command made no request to the recording endpoint",
-            "it does not read AWS_ENDPOINT_URL, or it calls no service",
+            "it does not read AWS_ENDPOINT_URL, or it calls no service, as with --dryrun",
             "nothing was written; let the program use the endpoint in AWS_ENDPOINT_URL",
         )
     return Recording(
@@ -206,7 +206,9 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> Non
         process = subprocess.Popen(argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2)
     except OSError as error:
         raise BadInput(
-            f"`{argv[0]}` cannot be started", error.strerror or str(error), "write the command as in a shell"
+            f"`{argv[0]}` cannot be started",
+            error.strerror or str(error),
+            "put its directory on the PATH, or write its path",
         ) from error
     try:
         code = process.wait()

@@ -26,24 +26,20 @@ def check_output(path: Path, *, force: bool) -> None:
     target = _target(path)
     status = _status(target)
     if status is not None and stat.S_ISDIR(status.st_mode):
-        raise BadInput(
-            f"cannot write the results to {path}: it is a directory", fix=f"pass a file, for example {path}/out.json"
-        )
+        raise BadInput(f"cannot write to {path}: it is a directory", fix=f"pass a file, for example {path}/out.json")
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise BadInput(
-            f"cannot write the results to {path}: it is not a regular file",
+            f"cannot write to {path}: it is not a regular file",
             "the document is replaced after every benchmark",
             "remove -o to print the results to stdout",
         )
     if status is not None and not force:
         raise BadInput(f"{path} exists; it will not be overwritten", fix="pass another file, or --force to replace it")
     if not target.parent.is_dir():
-        raise BadInput(
-            f"cannot write the results to {path}: {target.parent} is not a directory", fix="create that directory first"
-        )
+        raise BadInput(f"cannot write to {path}: {target.parent} is not a directory", fix="create that directory first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise BadInput(
-            f"cannot write the results to {path}: {target.parent} is not writable",
+            f"cannot write to {path}: {target.parent} is not writable",
             fix="choose another directory, or change its permissions",
         )
     _sweep(target)
@@ -86,7 +82,7 @@ def write_whole(content: bytes, path: Path, *, durable: bool = True, is_measured
     except OSError as error:
         kept = f"{rescue(content)}; " if is_measured else ""
         raise MachineError(
-            f"cannot write the results to {path}", str(error), f"{kept}the previous content of the file is intact"
+            f"cannot write to {path}", str(error), f"{kept}the previous content of the file is intact"
         ) from error
 
 
@@ -119,7 +115,7 @@ def _target(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
-        raise BadInput(f"cannot write the results to {path}", str(error)) from error
+        raise BadInput(f"cannot write to {path}", str(error)) from error
 
 
 def _status(target: Path) -> os.stat_result | None:
@@ -128,7 +124,7 @@ def _status(target: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadInput(f"cannot write the results to {target}", error.strerror or str(error)) from error
+        raise BadInput(f"cannot write to {target}", error.strerror or str(error)) from error
 
 
 def _part_prefix(target: Path) -> str:

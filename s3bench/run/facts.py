@@ -9,10 +9,11 @@ from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFa
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, thinned
 from s3bench.run.process import ProcessRecord
-from s3bench.run.wire_checks import engines, moves_object_data
+from s3bench.run.wire_checks import download_warnings, engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
+from s3bench.spec.command import Transfer
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
@@ -41,13 +42,14 @@ def measure_run(
     milestones_s: Mapping[str, float],
     *,
     iteration: int,
+    transfer: Transfer | None = None,
     turnaround_s: float | None = None,
     network: NetworkModel | None = None,
     keeps_timeline: bool = False,
 ) -> Measurement:
     """What one iteration showed; `turnaround_s` passed between the end of the one before and its start.
 
-    `network` is the model that the server was to impose.
+    `transfer` is what the command does, if it is one. `network` is the model that the server was to impose.
     """
     series, started_ns = record.series, record.started_ns
     met = Accuracy(figures=(), warnings=()) if log is None or network is None else accuracy(log, network)
@@ -73,7 +75,7 @@ def measure_run(
             for figure in met.figures
         ),
         timeline=_timeline(record, log) if keeps_timeline else Timeline(),
-        warnings=(*record.warnings, *met.warnings),
+        warnings=(*record.warnings, *met.warnings, *(() if log is None else download_warnings(log, transfer))),
     )
 
 

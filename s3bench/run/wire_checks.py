@@ -64,6 +64,18 @@ def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environm
     return (f"the server received {received} of the {asked} bytes of {transfer.source.path}",)
 
 
+def download_warnings(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
+    """Whether a download read any object: of an empty listing a client downloads nothing, and succeeds.
+
+    A sync may have nothing to do.
+    """
+    if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD or transfer.verb is Verb.SYNC:
+        return ()
+    if any(moves_object_data(request) for request in log.requests):
+        return ()
+    return ("nothing was downloaded: no object was read; the responses have to list and serve objects",)
+
+
 def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> int | None:
     """The bytes that the transfer has to move, or `None` where that is not known: filters, literals, a live sync."""
     if not transfer.recursive:

@@ -246,10 +246,12 @@ class _Conclusion:
         if self._header.search is Search.GRID and tried < grid:
             yield f"the budget ended after {tried} of the {grid} settings of the grid"
         runs = self._measurements(recommended)
-        texts = [warning for run in runs for warning in run.warnings]
-        for kind in dict.fromkeys(warning.partition(":")[0] for warning in texts):
-            same_kind = [warning for warning in texts if warning.partition(":")[0] == kind]
-            yield f"{len(same_kind)} of the {len(runs)} runs of {recommended}: {same_kind[0]}"
+        by_kind: dict[str, dict[int, str]] = {}
+        for number, run in enumerate(runs):
+            for warning in run.warnings:
+                by_kind.setdefault(warning.partition(":")[0], {}).setdefault(number, warning)
+        for warned in by_kind.values():
+            yield f"{len(warned)} of the {len(runs)} runs of {recommended}: {next(iter(warned.values()))}"
 
 
 def _unproven(table: Sequence[SettingFigures], recommended: SettingFigures) -> Iterator[str]:

@@ -182,7 +182,10 @@ def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(
     load = document["results"][0]["measurements"][0]["load"]
     assert load["operations"] >= 4
     assert load["failures"] == []
-    assert f"run {run} " in (tmp_path / "said").read_text()
+    said = (tmp_path / "said").read_text()
+    assert f"run {run} " in said
+    assert "s3bench: interrupted" in said
+    assert any(warning.startswith("interrupted: ") for warning in document["warnings"])
 
 
 def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_up(

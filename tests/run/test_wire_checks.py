@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.run.wire_checks import engine_errors, request_errors, upload_errors
+from s3bench.run.wire_checks import download_warnings, engine_errors, request_errors, upload_errors
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import Environment, FixtureDir, FixtureFile
@@ -88,3 +88,18 @@ class TestUpload:
         recursive = transfer("cp", "many/", "s3://bucket/", "--recursive")
         assert upload_errors(log(request("PUT", body_bytes=30)), recursive, self.ENVIRONMENT) == ()
         assert upload_errors(log(request("PUT", body_bytes=20)), recursive, self.ENVIRONMENT) != ()
+
+
+class TestNothingDownloaded:
+    def test_a_download_that_read_no_object_is_warned_of(self) -> None:
+        (warning,) = download_warnings(log(request("GET", "/bucket"), request("HEAD")), DOWNLOAD)
+        assert "nothing was downloaded" in warning
+
+    def test_one_that_read_an_object_is_not(self) -> None:
+        assert download_warnings(log(request("GET", "/bucket"), request()), DOWNLOAD) == ()
+
+    @pytest.mark.parametrize(
+        "other", [None, UPLOAD, transfer("sync", "s3://bucket/prefix", "landed"), transfer("rm", "s3://bucket/key")]
+    )
+    def test_uploads_deletes_and_a_sync_with_nothing_to_do_are_not(self, other: Transfer | None) -> None:
+        assert download_warnings(log(request("GET", "/bucket")), other) == ()

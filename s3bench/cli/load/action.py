@@ -94,7 +94,11 @@ def _load(plan: LoadPlan) -> None:
         if plan.options.object_log is not None:
             session.close()
             view.say(f"{session.log_objects(plan.options.object_log):,} objects in {plan.options.object_log}")
-        code = ExitCode.INTERRUPTED if stop.wait(0) else code
+        is_interrupted = stop.wait(0)
+        if is_interrupted:
+            output.interrupted()
+    if is_interrupted:
+        raise KeyboardInterrupt
     raise click.exceptions.Exit(code)
 
 

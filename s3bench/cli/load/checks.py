@@ -19,7 +19,7 @@ _WITH_FIT = {
     *("fit", "log_format", "nginx_format", "from_s", "to_s", "span_s"),
     *("html", "output", "force", "as_json", "quiet"),
 }
-_FIT = Conflict(tuple(name for name in OPTIONS if name not in _WITH_FIT), "it runs nothing")
+_FIT = Conflict(tuple(name for name in OPTIONS if name not in _WITH_FIT), "--fit only writes a profile")
 _ALONE = {"clean_up": (_CLEAN_UP,), "fit": (_FIT,)}
 _ADD_ENDPOINT = "pass --endpoint-url URL (for AWS https://s3.REGION.amazonaws.com)"
 
@@ -40,6 +40,8 @@ def check_options(options: LoadOptions) -> None:
         if row.need and not any(options.has(other) for other in row.need.others):
             needed = " or ".join(OPTIONS[other].name for other in row.need.others if other in OPTIONS)
             raise BadInput(f"{row.name} needs {needed}", row.need.why, row.need.fix)
+    if options.from_s is not None and options.to_s is not None and options.to_s <= options.from_s:
+        raise BadInput("--to is not after --from", "no request is between them", "pass a later --to")
 
 
 def check_plan(options: LoadOptions, placement: Placement, profile: Profile) -> None:

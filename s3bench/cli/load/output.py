@@ -116,6 +116,11 @@ class LoadOutput:
         warnings = tuple(f"replay: {visible(each)}" for each in summary.differences)
         self.document = msgspec.structs.replace(self.document, options=options).with_warnings(warnings)
 
+    def interrupted(self) -> None:
+        """Record that the run was interrupted."""
+        what = "interrupted: the phase that was running ended early, and those after it did not run"
+        self.document = self.document.with_warnings((what,))
+
     def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete."""
         if self._seconds is not None:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import msgspec
 
 from s3bench.cli.load.plan import LoadPlan
 from s3bench.cli.load.view import LoadView
 from s3bench.cli.stop import StopSignal
-from s3bench.errors import BadInput, ExitCode
+from s3bench.errors import BadInput
 from s3bench.load.access_log.nginx import COMBINED
 from s3bench.load.access_log.reading import read_log
 from s3bench.load.session.replay_plan import ReplayPlan, ReplayRules, plan_replay
@@ -68,7 +67,7 @@ def _checker(view: LoadView, stop: StopSignal) -> Callable[[int], None]:
     def check(lines: int) -> None:
         nonlocal reported
         if stop.wait(0):
-            raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+            raise KeyboardInterrupt
         if lines - reported >= _LINES_PER_REPORT:
             reported = lines
             view.say(f"{lines:,} lines read")

@@ -84,6 +84,12 @@ def _check(options: RecordOptions) -> None:
         )
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise BadInput(f"--data-dir {options.data_dir}: no such directory", fix="pass an existing directory")
+    if options.data_dir is not None and not any(path.is_dir() for path in options.data_dir.iterdir()):
+        raise BadInput(
+            f"--data-dir {options.data_dir} has no subdirectories",
+            "its subdirectories are the buckets",
+            f"put the files into {options.data_dir / 'BUCKET'}",
+        )
 
 
 def _check_definition(text: str) -> None:
@@ -100,7 +106,8 @@ def _summary(recording: Recording, made: RecordedDefinition, output: Path | None
     methods = Counter(each.method for each in recording.exchanges)
     engines = sorted({str(each.engine) for each in recording.exchanges})
     requests = ", ".join(f"{count} {method}" for method, count in sorted(methods.items()))
-    yield f"recorded {len(recording.exchanges)} requests ({requests}), sent by the engine {', '.join(engines)}"
+    count = len(recording.exchanges)
+    yield f"recorded {count} request{'' if count == 1 else 's'} ({requests}), sent by the engine {', '.join(engines)}"
     if made.masked:
         yield f"masked: {', '.join(f'{kind} ({count})' for kind, count in made.masked.items())}"
     if made.left_out_keys:

@@ -33,14 +33,14 @@ _PRICE = click.FloatRange(min=0)
     default=SAMPLE_FILES,
     show_default=True,
     metavar="N",
-    help="If FOLDER or --like has more files, transfer a sample of so many.",
+    help="If FOLDER or --like has more files, transfer a sample of this many.",
 )
 @click.option(
     "--sample-size",
     default=SAMPLE_SIZE,
     show_default=True,
     metavar="SIZE",
-    help="If they are larger together, transfer a sample of about this size.",
+    help="If all of them together are larger, transfer a sample of about this size.",
 )
 @click.option("--size", metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
 @click.option("--files", type=click.IntRange(1, FILES_MAX), default=1, show_default=True, help="Number of files.")

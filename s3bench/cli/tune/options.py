@@ -168,6 +168,8 @@ class TuneOptions:
         if self.machine_price is not None or self.request_prices is not None:
             self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
         self._need(self.compare_clients or self.rounds == COMPARED_ROUNDS, "--rounds", "--compare-clients")
+        is_bounded = (self.sample_files, self.sample_size) != (SAMPLE_FILES, SAMPLE_SIZE)
+        self._need(self.described is not None or not is_bounded, "--sample-files and --sample-size", "FOLDER or --like")
         if self.compare_clients and self.study is not None:
             raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
 

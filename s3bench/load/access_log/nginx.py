@@ -43,7 +43,7 @@ def parser(log_format: str = COMBINED) -> Callable[[str], LoggedRequest]:
     }
     lacking = [what for what, is_there in needed.items() if not is_there]
     if lacking or time is None:
-        raise BadInput(f"the nginx log format has not {' and not '.join(lacking)}", f"it is {log_format!r}", _FIX)
+        raise BadInput(f"the nginx log format lacks {' and '.join(lacking)}", f"it is {log_format!r}", _FIX)
     return _Parser(line, time).parse
 
 

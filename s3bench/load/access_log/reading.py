@@ -114,7 +114,7 @@ class LogReading:
                 f"{visible(str(self.path))}: {report.broken:,} of {report.lines:,} lines are broken",
                 "; ".join(report.words),
                 f"pass the format if it is not {self.format}, or remove these lines; "
-                f"{BROKEN_SHARE:.0%} of the lines may be broken, and {BROKEN_MIN} at least",
+                f"{BROKEN_MIN} lines may be broken, or {BROKEN_SHARE:.0%} if that is more",
             )
 
 

@@ -2,8 +2,10 @@
 
 import calendar
 import functools
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from s3bench.errors import BadInput
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.units import BadQuantity
 
@@ -13,8 +15,31 @@ _MONTHS = {
     for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)  # noqa: SIM905 (short)
 }
 _BROKEN = "a time that cannot be read"
+_DATES_S = 1e8  # March 1973: later times are dates, and no trace that counts from its start is as long
 _TO_SECOND = 19  # characters of 2019-02-06T00:00:38
 _DIGITS_MAX = 9  # nanoseconds
+
+
+def check_times(given_s: Iterable[float | None], first_s: float) -> None:
+    """Refuse times that the log cannot have: dates if it counts seconds from its start, seconds if it has dates.
+
+    `first_s` is a time of the log. Raises `BadInput`.
+    """
+    for each_s in given_s:
+        if each_s is None or (each_s < _DATES_S) is (first_s < _DATES_S):
+            continue
+        if first_s < _DATES_S:
+            raise BadInput(
+                "--from and --to have dates, and the times of the log have none",
+                f"it counts seconds; its first line is at {first_s:.3f}",
+                "pass seconds, such as --from 60",
+            )
+        first = datetime.fromtimestamp(first_s, UTC).isoformat(timespec="seconds")
+        raise BadInput(
+            "--from and --to are seconds, and the times of the log are dates",
+            f"its first line is at {first}",
+            f"pass dates, such as --from {first}",
+        )
 
 
 def parse_log_time(text: str) -> float:

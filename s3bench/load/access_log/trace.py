@@ -1,8 +1,8 @@
 """The file that `s3bench load --trace` writes: a line of CSV for each attempt.
 
 Requests are at the moments that were planned for them. Times begin anew with each phase, so only one phase can be
-read: the first that is not the writing of a data set. Lines of others are requests without a kind. The start of a
-range is not recorded.
+read: the first that is not the writing of a data set, whose lines are skipped. Lines of other phases are requests
+without a kind. The start of a range is not recorded.
 """
 
 import csv
@@ -37,7 +37,7 @@ def is_data_set(phase: str) -> bool:
 
 
 def parser() -> Callable[[str], LoggedRequest | None]:
-    """The parser of a line, which raises `BrokenLine`; the header is no request."""
+    """The parser of a line, which raises `BrokenLine`; the header and the data set are no requests."""
     return _Parser().parse
 
 
@@ -64,8 +64,8 @@ class _Parser:
         status = whole_number(outcome.partition(" ")[0])
         operation: str = name
         if is_data_set(phase):
-            kind, operation = None, f"{name} of a data set"
-        elif not self._is_read(phase):
+            return None
+        if not self._is_read(phase):
             kind, operation = None, f"{name} of another phase"
         elif status is None:
             kind, operation = None, f"{name} without a response"

@@ -55,9 +55,12 @@ def fit_workload(seen: LogObserver) -> FittedWorkload:
     requests = sum(seen.counts.values())
     if not requests:
         names = ", ".join(visible(name) for name, _ in seen.others.most_common(3))
+        why = f"it has no operation of a load profile that succeeded{'; it has ' * bool(names)}{names}"
+        if not seen.others and not seen.failed:
+            why = "no request is in the part that --from, --to and --for select"
         raise BadInput(
             "no request of the log can be fitted",
-            f"it has no operation of a load profile that succeeded{'; it has ' * bool(names)}{names}",
+            why,
             "pass a log with reads or writes of objects, or another part of it with --from and --to",
         )
     series = seen.arrivals.series()

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from s3bench.errors import BadInput
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.reading import LogReading
+from s3bench.load.access_log.timestamps import check_times
 from s3bench.load.engine.objects import slot_of
 from s3bench.load.engine.replay_file import KIND_NUMBERS, KINDS, ROW, PlannedOperation, RowFlag, Rows, plan_path
 from s3bench.load.operation import OperationKind
@@ -207,7 +208,9 @@ class _Planner:
         """Read the log, and keep what can be replayed."""
         columns = _Columns()
         low, high = self._rules.from_s, self._rules.to_s
-        for request in self._reading:
+        for number, request in enumerate(self._reading):
+            if not number:
+                check_times((low, high), request.at_s)
             if (low is not None and request.at_s < low) or (high is not None and request.at_s >= high):
                 self._outside += 1
                 continue
@@ -292,10 +295,11 @@ class _Planner:
             self._end_ns = int(kept["start_ns"][-1])
             yield kept
         if not rank:
+            left_out = {"outside of --from, --to and --for": self._outside}
+            left_out |= dict(self._outcome.not_replayed.most_common(5))
             raise BadInput(
                 f"{self._reading.path}: nothing of the log can be replayed",
-                f"{self._outside:,} requests are outside of --from, --to and --for; "
-                + ", ".join(f"{count:,} are {name}" for name, count in self._outcome.not_replayed.most_common(5)),
+                "of its requests " + ", ".join(f"{count:,} are {name}" for name, count in left_out.items() if count),
                 "select another part of the log, or pass one with operations on objects",
             )
 

@@ -84,7 +84,11 @@ def test_files_that_exist_are_kept_unless_forced(log: Path, tmp_path: Path) -> N
 def test_a_part_of_a_log_can_be_fitted(log: Path) -> None:
     found = json.loads(load("--fit", log, "--from", "2026-03-01T00:05:00Z", "--for", "10m", "--json").stdout)
     assert found["requests"] == 600
-    assert "no request of the log" in refusal("--fit", log, "--from", "2026-03-01T02:00:00Z").what
+    nothing = refusal("--fit", log, "--from", "2026-03-01T02:00:00Z")
+    assert "no request of the log" in nothing.what
+    assert "--from, --to and --for" in nothing.why
+    backwards = refusal("--fit", log, "--from", "2026-03-01T00:05:00Z", "--to", "2026-03-01T00:04:00Z")
+    assert backwards.what == "--to is not after --from"
 
 
 def test_broken_lines_are_counted_and_named(log: Path) -> None:

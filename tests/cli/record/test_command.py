@@ -53,6 +53,18 @@ def test_a_data_dir_has_to_exist() -> None:
     assert "--data-dir missing: no such directory" in refused("--data-dir", "missing", *TOUCH).what
 
 
+def test_a_data_dir_without_buckets_is_refused(folder: Path) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "object").write_text("not in a bucket")
+    error = refused("--data-dir", "data", *TOUCH)
+    assert error.what == "--data-dir data has no subdirectories"
+
+
+def test_a_command_that_is_understood_needs_no_other_to_stand_for_it() -> None:
+    error = refused("--as", "s3 cp data s3://bucket/x", "--", "aws", "s3", "ls")
+    assert error.what == "--as cannot be combined with a command of aws"
+
+
 def test_a_path_outside_of_the_folder_is_refused_with_the_way_to_name_it() -> None:
     error = refused("--as", "s3 sync /etc s3://bucket/x", "--", "touch", RAN)
     assert "leaves the workspace" in error.why

@@ -114,8 +114,8 @@ def test_a_declared_format_of_nginx_gives_times_sizes_and_ranges() -> None:
 @pytest.mark.parametrize(
     ("log_format", "why"),
     [
-        ("$remote_addr $request", "not a time and not \\$status"),
-        ("$time_local $status", "not the request"),
+        ("$remote_addr $request", "lacks a time and \\$status"),
+        ("$time_local $status", "lacks the request"),
         ("$msec$status $request", "nothing|without anything"),
     ],
 )
@@ -154,11 +154,10 @@ def test_a_trace_of_ours_is_read_as_it_was_planned(tmp_path: Path) -> None:
     parse = trace.parser()
     header, prepared, get, silent, slow = map(parse, path.read_text().splitlines())
     assert header is None
-    assert prepared is not None
+    assert prepared is None, "the data set is expected, and no part of the workload"
     assert get is not None
     assert silent is not None
     assert slow is not None
-    assert (prepared.kind, prepared.operation) == (None, "put of a data set")
     assert (get.at_s, get.kind, get.key, get.object_bytes, get.status) == (0.5, OperationKind.GET, 'a,"b', 4096, 200)
     assert (silent.kind, silent.operation) == (None, "get without a response")
     assert slow.status == 503

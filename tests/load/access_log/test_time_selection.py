@@ -33,6 +33,13 @@ def test_requests_are_selected_by_times_and_lengths(
     assert minutes(TimeSelection(from_s=from_s, to_s=to_s, span_s=span_s)) == list(range(first, last + 1))
 
 
-def test_an_end_before_the_beginning_is_refused() -> None:
-    with pytest.raises(BadInput, match="--to is not after --from"):
-        minutes(TimeSelection(from_s=NOON_S, to_s=NOON_S))
+def test_seconds_for_a_log_with_dates_are_refused_with_a_date_of_it() -> None:
+    with pytest.raises(BadInput, match="are seconds, and the times of the log are dates") as refused:
+        minutes(TimeSelection(from_s=10.0))
+    assert "2026-03-01T12:00:00+00:00" in str(refused.value)
+
+
+def test_dates_for_a_trace_that_counts_seconds_are_refused() -> None:
+    trace = [LoggedRequest(at_s=1.5, kind=None, operation="x")]
+    with pytest.raises(BadInput, match="the times of the log have none"):
+        list(TimeSelection(to_s=NOON_S).of(trace))
