@@ -14,7 +14,7 @@
 
 #define THREADS_MAX 64      /* the first so many threads of a client are looked at */
 #define LOOKS_MAX 4         /* at most so many of them in one wake-up; the next one begins where this one ended */
-#define RELIST_WAKE_UPS 16  /* the threads are listed anew after so many wake-ups */
+#define RELIST_WAKE_UPS 16  /* the threads are listed anew after 1, 2, 4, ... and then each time so many wake-ups */
 #define CORE_FIELD 36       /* field 39 of proc_pid_stat(5), counted from the state behind the program's name */
 
 #define TABLE_BYTES 4096
@@ -155,6 +155,7 @@ struct client {
     int count;
     int next;
     int wake_ups_until_relist;
+    int wake_ups_of_last_list;
 };
 
 static void forget_threads(struct client *client)
@@ -167,7 +168,10 @@ static void list_threads(struct client *client)
 {
     char path[96];
     forget_threads(client);
-    client->wake_ups_until_relist = RELIST_WAKE_UPS;
+    /* most threads are started early in a client's life, and one that is not listed cannot be followed */
+    int wake_ups = client->wake_ups_of_last_list ? 2 * client->wake_ups_of_last_list : 1;
+    client->wake_ups_of_last_list = wake_ups < RELIST_WAKE_UPS ? wake_ups : RELIST_WAKE_UPS;
+    client->wake_ups_until_relist = client->wake_ups_of_last_list;
     snprintf(path, sizeof path, "/proc/%d/task", client->pid);
     DIR *directory = opendir(path);
     if (!directory)

@@ -28,16 +28,20 @@ def test_a_client_of_many_threads_is_followed_to_the_one_that_runs(spawner: Spaw
     code = (
         "import threading, time\n"
         "def work():\n"
-        "    end = time.thread_time() + 0.3\n"
-        "    while time.thread_time() < end: pass\n"
-        "idle = [threading.Thread(target=time.sleep, args=(0.5,)) for _ in range(8)]\n"
+        "    while time.thread_time() < 0.2: pass\n"
+        "    print(time.monotonic_ns())\n"
+        "    while time.thread_time() < 0.6: pass\n"
+        "idle = [threading.Thread(target=time.sleep, args=(0.8,)) for _ in range(8)]\n"
         "busy = threading.Thread(target=work)\n"
         "for each in (*idle, busy): each.start()\n"
         "for each in (*idle, busy): each.join()\n"
     )
-    record = spawner.run(launch(code, interval_s=None, measures_speed=True))
+    client = launch(code, interval_s=None, measures_speed=True)
+    record = spawner.run(client)
     assert record.speed is not None
     assert len(record.speed.at_s) > 5
+    after_a_third_s = (int(client.stdout.read_text()) - record.started_ns) / 1e9
+    assert record.speed.at_s[0] < after_a_third_s  # a thread of a young process is found soon
 
 
 def test_without_being_asked_for_the_core_is_not_probed(spawner: Spawner, launch: Launcher) -> None:
