@@ -168,7 +168,8 @@ class _Connection(BaseHTTPRequestHandler):
             try:
                 self._pass(number)
             except (OSError, http.client.HTTPException, ValueError) as error:
-                self._refuse(502, f"{self.command} {unquote(self._target.partition('?')[0])}: {error}")
+                request = f"{self.command} {unquote(self._target.partition('?')[0])}"
+                self._refuse(502, f"{request} could not be passed on to {self.server.upstream.url}: {error}")
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """The base class looks for a method such as `do_GET`; every method is passed on."""

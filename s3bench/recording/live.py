@@ -86,14 +86,21 @@ def record_command(
             )
         )
         pointed = _pointed(variables, endpoint.url, certificates.ca_bundle if certificates else None, command, config)
-        _run(_argv(command, endpoint.url), pointed, folder)
+        code = _run(_argv(command, endpoint.url), pointed, folder)
         endpoint.settle()
         exchanges, failures = endpoint.exchanges, endpoint.failures
-    if failures:
+    if failures:  # first: the command may have failed by them
         raise ClientFailed(
             "the recording is incomplete",
             "\n".join(failures[:_FAILURES_SHOWN_MAX]),
             "nothing was written; check the endpoint, and record again",
+        )
+    if code:
+        ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
+        raise ClientFailed(
+            f"the command {ending}",
+            "a definition of a command that fails would measure nothing",
+            "nothing was written; read what the command says above, and record again",
         )
     if not exchanges:
         raise ClientFailed(
@@ -200,8 +207,8 @@ def _argv(command: TypedCommand, url: str) -> tuple[str, ...]:
     return (command.argv[0], "--endpoint-url", url, *command.argv[1:])
 
 
-def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:
-    """Run the command to its end, its output on our stderr; interrupted, it is ended with all that it started."""
+def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int:
+    """The exit code of the command, its output on our stderr; interrupted, it is ended with all that it started."""
     try:
         process = subprocess.Popen(argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2)
     except OSError as error:
@@ -211,17 +218,10 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> Non
             "put its directory on the PATH, or write its path",
         ) from error
     try:
-        code = process.wait()
+        return process.wait()
     except BaseException:
         _end(process)
         raise
-    if code:
-        ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
-        raise ClientFailed(
-            f"the command {ending}",
-            "a definition of a command that fails would measure nothing",
-            "nothing was written; read what the command says above, and record again",
-        )
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

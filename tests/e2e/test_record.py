@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -100,6 +101,22 @@ def test_nothing_is_written_when_the_command_fails(s3bench: Run, s5cmd: str, tmp
     failed = s3bench("record", "-o", "d.json", "--", s5cmd, "rm", "s3://bucket/missing/*")
     assert failed.code == 4
     assert "exited 1" in failed.err
+    assert not (tmp_path / "d.json").exists()
+
+
+def test_an_endpoint_that_does_not_answer_is_told_rather_than_what_the_command_made_of_it(
+    s3bench: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    asking = "import os, urllib.request; urllib.request.urlopen(os.environ['AWS_ENDPOINT_URL'])"
+    with socket.socket() as closed:  # bound, and not listening
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        failed = s3bench(
+            "record", "-o", "d.json", "--endpoint-url", url, "--as", "s3 ls", "--", sys.executable, "-c", asking
+        )
+    assert failed.code == 4
+    assert f"could not be passed on to {url}" in failed.err
     assert not (tmp_path / "d.json").exists()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from s3bench.cli.buckets import check_bucket_names
 from s3bench.cli.streams import print_whole
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, S3BenchError
@@ -82,6 +83,7 @@ def _check(options: RecordOptions) -> None:
             f"--endpoint-url {options.endpoint_url}: not a URL",
             fix="write it with its scheme, e.g. http://127.0.0.1:9000",
         )
+    check_bucket_names(options.buckets)
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise BadInput(f"--data-dir {options.data_dir}: no such directory", fix="pass an existing directory")
     if options.data_dir is not None and not any(path.is_dir() for path in options.data_dir.iterdir()):

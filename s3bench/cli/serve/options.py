@@ -5,12 +5,12 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from s3bench.cli.buckets import check_bucket_names
 from s3bench.cli.quantity import parse_option
 from s3bench.clients.plan import plan_runs, title
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
-from s3bench.s3.emulator.buckets import valid_name
 from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION, EmulatorSettings
 from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.network.model import NetworkModel, parse_network
@@ -104,13 +104,7 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
             "verifying signatures needs both",
             f"pass both, or the secret in {SECRET_VARIABLE}; with neither of them any credentials are accepted",
         )
-    for name in options.buckets:
-        if not valid_name(name):
-            raise BadInput(
-                f"--bucket {name}: not a valid bucket name",
-                "bucket names have 3 to 63 lower-case letters, digits, dots and hyphens",
-                "choose another name",
-            )
+    check_bucket_names(options.buckets)
     given = options.memory_limit
     limit = MEMORY_LIMIT_BYTES if given is None else parse_option("--memory-limit", given, parse_bytes)
     return EmulatorSettings(

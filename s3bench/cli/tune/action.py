@@ -24,6 +24,7 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
+from s3bench.report.label import counted
 from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
@@ -114,7 +115,7 @@ def _show(progress: Ticker, status: TuneStatus) -> None:
     if trial.failure is not None:
         progress.say(f"{trial.setting}: {trial.failure.what}")
     if not status.left:
-        progress.say(f"{block.stage} {block.number + 1}: {len(study.trials)} runs, {spent_s:.0f} s")
+        progress.say(f"{block.stage} {block.number + 1}: {counted(len(study.trials), 'run')}, {spent_s:.0f} s")
 
 
 def _compare(options: TuneOptions, output: TuneOutput) -> None:

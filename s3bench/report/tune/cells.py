@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.clients.tuning.workload import Workload
+from s3bench.report.label import counted
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.file_sizes import sizes_words
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
@@ -107,7 +108,7 @@ def subject_lines(result: StudyResult) -> Iterator[str]:
     yield f"{workload_words(result.workload)}; {where}"
     limit = f", at most {render_bytes(result.max_memory_bytes)} of memory" if result.max_memory_bytes else ""
     took = render_duration(result.measured_s)
-    yield f"objective {result.objective}{limit}; {result.runs:,} runs, {took} of measuring"
+    yield f"objective {result.objective}{limit}; {counted(result.runs, 'run')}, {took} of measuring"
     if result.lead is not None and result.runner_up is not None:
         lead = change_words(result.lead, result.objective) + _memory_words(result.candidate, result.runner_up)
         yield f"against the runner-up, in pairs of the verification: {lead}"

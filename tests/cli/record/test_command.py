@@ -44,6 +44,10 @@ def test_the_emulator_is_not_filled_for_another_endpoint() -> None:
     assert "--bucket" in refused("--endpoint-url", "http://127.0.0.1:1", "--bucket", "b", *TOUCH).what
 
 
+def test_a_bucket_needs_a_name_that_s3_allows() -> None:
+    assert refused("--bucket", "Not_A_Bucket", *TOUCH).what == "--bucket Not_A_Bucket: not a valid bucket name"
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:9000", "http://user:pass@127.0.0.1:9000"])
 def test_an_endpoint_is_a_url_without_a_password(url: str) -> None:
     assert "pass" not in refused("--endpoint-url", url, *TOUCH).what.partition("password")[0]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from s3bench.compare.sample import MetricFigures, figures_of
+from s3bench.report.label import counted
 from s3bench.report.page import theme
 from s3bench.report.page.chart import chart_of
 from s3bench.report.page.run.axis import FigureAxis, client_marks, metric_axis
@@ -44,7 +45,7 @@ def _steps(client: str, figures: MetricFigures, metric: Metric, axis: FigureAxis
     least, median, most = (
         render_figure(value, metric.unit) for value in (ordered[0], _median_of(figures), ordered[-1])
     )
-    label = f"{client}: {count:,} runs, from {least} to {most}, median {median}"
+    label = f"{client}: {counted(count, 'run')}, from {least} to {most}, median {median}"
     return [
         {
             "client": client,
