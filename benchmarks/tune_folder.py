@@ -4,16 +4,19 @@
 Three folders: one large file, 5,000 small files, and log-normal sizes. For each, behind a network preset:
 
   tuning   `s3bench tune upload FOLDER`, by real clients, with the tuner's defaults for samples
-  finals   the recommended setting and a grid of twelve (max_concurrent_requests x multipart_chunksize, the defaults
-           among them; of small files, to which parts do not matter, twelve values of max_concurrent_requests), on files
-           with all sizes of the folder and not on its sample, interleaved, several rounds
+  finals   the recommended setting and a grid of twelve (concurrency x part size, the defaults among them; of small
+           files, to which parts do not matter, twelve values of the concurrency), on files with all sizes of the folder
+           and not on its sample, interleaved, several rounds
 
 A recommendation's regret is how much slower it is than the best of the twelve: the Hodges-Lehmann estimate of the
 rounds' ratios. The best is chosen by the rounds with even numbers, the ratio taken from those with odd numbers, and the
 other way round, so that the luck of the best of twelve does not count; the mean of both is the regret. Everything is
-kept under benchmarks/data/tune_folder/ after each run, so that a campaign can be interrupted and continued.
+kept under benchmarks/data/tune_folder/CLIENT after each run, so that a campaign can be interrupted and continued. With
+boto3, whose times for many small files vary by 10 % from run to run, a few rounds decide nothing; s5cmd's runs of them
+take a second.
 
-    benchmarks/tune_folder.py                      all folders: 45 minutes at the most
+    benchmarks/tune_folder.py                      all folders by boto3: 45 minutes at the most
+    benchmarks/tune_folder.py --client s5cmd       by s5cmd
     benchmarks/tune_folder.py --folder lognormal   one of them: 15 minutes
     benchmarks/tune_folder.py --summary            what the files say; exit code 1 where a bar is missed
 """
@@ -50,12 +53,8 @@ from s3bench.tune.setting import Setting, config_of
 from s3bench.tune.workload import definition_of
 
 DATA = Path(__file__).parent / "data" / "tune_folder"
-CLIENT = "boto3-classic"
 NETWORK = "ec2:m4.large"
 MIB = 1 << 20
-CONCURRENCIES = (5, 10, 20, 40)
-CONCURRENCIES_OF_SMALL = (5, 8, 10, 12, 16, 20, 24, 32, 40, 60, 80, 160)
-PART_SIZES = (5 * MIB, 8 * MIB, 16 * MIB)
 BUDGET_S = 240
 FINALS_S = 600
 ROUNDS_MAX = 20
@@ -63,6 +62,56 @@ ROUNDS_MIN = 2
 REGRET_BAR = 0.03
 SPARE_BYTES = 512 * MIB
 RUNNING = Settings(interval_s=None, probes=False, timeout_s=300.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Parameters of a client and their values: `parts` and `at_once` for large files, `files_at_once` for small ones.
+
+    `defaults` are those of the client; a value that is the default is left out of a setting, as in a recommendation.
+    """
+
+    part_name: str
+    parts: tuple[int, ...]
+    at_once_name: str
+    at_once: tuple[int, ...]
+    files_at_once_name: str
+    files_at_once: tuple[int, ...]
+    defaults: dict[str, int]
+
+    def settings(self, client: str, largest_bytes: int) -> tuple[Setting, ...]:
+        """Twelve settings for files of which the largest has so many bytes."""
+        each = [{self.at_once_name: at_once, self.part_name: part} for at_once in self.at_once for part in self.parts]
+        if largest_bytes < min(self.parts):
+            each = [{self.files_at_once_name: at_once} for at_once in self.files_at_once]
+        assert len(each) == GRID_SETTINGS
+        return tuple(
+            Setting.of(client, {name: value for name, value in values.items() if value != self.defaults[name]})
+            for values in each
+        )
+
+
+GRID_SETTINGS = 12
+GRIDS = {
+    "boto3-classic": Grid(
+        part_name="multipart_chunksize",
+        parts=(5 * MIB, 8 * MIB, 16 * MIB),
+        at_once_name="max_concurrent_requests",
+        at_once=(5, 10, 20, 40),
+        files_at_once_name="max_concurrent_requests",
+        files_at_once=(5, 8, 10, 12, 16, 20, 24, 32, 40, 60, 80, 160),
+        defaults={"max_concurrent_requests": 10, "multipart_chunksize": 8 * MIB},
+    ),
+    "s5cmd": Grid(
+        part_name="part_size",
+        parts=(5 * MIB, 16 * MIB, 50 * MIB),
+        at_once_name="concurrency",
+        at_once=(2, 5, 10, 20),
+        files_at_once_name="numworkers",
+        files_at_once=(8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512),
+        defaults={"numworkers": 256, "concurrency": 5, "part_size": 50 * MIB},
+    ),
+}
 
 
 def lognormal(files: int, median_bytes: int, sigma: float) -> Counter[int]:
@@ -113,14 +162,14 @@ def make_folder(root: Path, sizes: Counter[int]) -> None:
             file.truncate(size_bytes)  # its contents are never read
 
 
-def tune(name: str) -> Tuned:
+def tune(client: str, name: str) -> Tuned:
     """Tune for the folder, or return what an earlier tuning recommended."""
-    path = DATA / f"{name}.tuned.json"
+    path = DATA / client / f"{name}.tuned.json"
     if path.exists():
         return msgspec.json.decode(path.read_bytes(), type=Tuned)
     with tempfile.TemporaryDirectory() as folder:
         make_folder(Path(folder), FOLDERS[name])
-        command = (sys.executable, "-m", "s3bench", "tune", "upload", folder, "--network", NETWORK, "--clients", CLIENT)
+        command = (sys.executable, "-m", "s3bench", "tune", "upload", folder, "--network", NETWORK, "--clients", client)
         options = ("--budget", f"{BUDGET_S}s", "--seed", "1", "--json", "-q")
         finished = subprocess.run((*command, *options), stdout=subprocess.PIPE, check=False, timeout=2 * BUDGET_S)
     answer = msgspec.json.decode(finished.stdout)
@@ -141,41 +190,26 @@ def whole(name: str) -> FileSizes:
         return describe_directory(Path(folder)).sizes
 
 
-def grid(client: str, largest_bytes: int) -> tuple[Setting, ...]:
-    """Twelve settings; a value that is the default is left out, as in a recommendation."""
-    defaults = {"max_concurrent_requests": 10, "multipart_chunksize": 8 * MIB}
-    each = [
-        {"max_concurrent_requests": at_once, "multipart_chunksize": part}
-        for at_once in CONCURRENCIES
-        for part in PART_SIZES
-    ]
-    if largest_bytes < min(PART_SIZES):
-        each = [{"max_concurrent_requests": at_once} for at_once in CONCURRENCIES_OF_SMALL]
-    return tuple(
-        Setting.of(client, {name: value for name, value in values.items() if value != defaults[name]})
-        for values in each
-    )
-
-
-def run_finals(name: str, recommended: Setting) -> None:
+def run_finals(client: str, name: str, recommended: Setting) -> None:
     """Run the rounds that are missing, until `ROUNDS_MAX` or the time is over."""
-    path = DATA / f"{name}.finals.jsonl"
+    path = DATA / client / f"{name}.finals.jsonl"
     sizes = whole(name)
-    settings = tuple(dict.fromkeys((recommended, *grid(recommended.client, sizes.largest_bytes))))
+    grid = GRIDS[client].settings(recommended.client, sizes.largest_bytes)
+    settings = tuple(dict.fromkeys((recommended, *grid)))
     runs = whole_rounds(read(path), settings)
     path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in runs))
     first, ends_s = len(runs) // len(settings), time.monotonic() + FINALS_S
     with path.open("ab") as file:
-        for run in made(Workload.like(Action.UPLOAD, sizes), settings, first):
+        for run in made(client, Workload.like(Action.UPLOAD, sizes), settings, first):
             file.write(msgspec.json.encode(run) + b"\n")
             file.flush()
             if run.setting == settings[-1] and time.monotonic() > ends_s and run.round + 1 >= ROUNDS_MIN:
                 break
 
 
-def made(workload: Workload, settings: Sequence[Setting], first: int) -> Iterator[Run]:
+def made(name: str, workload: Workload, settings: Sequence[Setting], first: int) -> Iterator[Run]:
     """Run round after round, in random order but for the last of `settings`, which ends each."""
-    client = find_client(parse_client_spec(CLIENT), ClientStore.from_environment(environ))
+    client = find_client(parse_client_spec(name), ClientStore.from_environment(environ))
     endpoint = emulator(
         parse_network(NETWORK), memory_limit_bytes=workload.total_bytes + SPARE_BYTES, discard_uploads=True
     )
@@ -221,17 +255,18 @@ def regret(runs: Sequence[Run], recommended: Setting, grid_settings: Sequence[Se
     return Regret(share=exp(sum(logs) / 2) - 1, best=best, rounds=len(rounds))
 
 
-def summary(names: Sequence[str]) -> bool:
+def summary(client: str, names: Sequence[str]) -> bool:
     """Print what the files say; whether every folder is within the bar."""
     within = True
     for name in names:
-        if not (DATA / f"{name}.finals.jsonl").exists():
+        if not (DATA / client / f"{name}.finals.jsonl").exists():
             print(f"{name}: not measured")
             within = False
             continue
-        tuned = tune(name)
-        settings = grid(tuned.recommended.client, max(FOLDERS[name]))
-        runs = whole_rounds(read(DATA / f"{name}.finals.jsonl"), tuple(dict.fromkeys((tuned.recommended, *settings))))
+        tuned = tune(client, name)
+        settings = GRIDS[client].settings(tuned.recommended.client, max(FOLDERS[name]))
+        everything = tuple(dict.fromkeys((tuned.recommended, *settings)))
+        runs = whole_rounds(read(DATA / client / f"{name}.finals.jsonl"), everything)
         if len({run.round for run in runs}) < ROUNDS_MIN:
             print(f"{name}: fewer than {ROUNDS_MIN} whole rounds")
             within = False
@@ -261,13 +296,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", choices=sorted(FOLDERS), action="append", help="one folder; repeat for several")
     parser.add_argument("--summary", action="store_true", help="run nothing")
+    parser.add_argument("--client", choices=GRIDS, default="boto3-classic", help="the client that is tuned")
     options = parser.parse_args()
     names = options.folder or list(FOLDERS)
-    DATA.mkdir(parents=True, exist_ok=True)
+    (DATA / options.client).mkdir(parents=True, exist_ok=True)
     if not options.summary:
         for name in names:
-            run_finals(name, tune(name).recommended)
-    return 0 if summary(names) else 1
+            run_finals(options.client, name, tune(options.client, name).recommended)
+    return 0 if summary(options.client, names) else 1
 
 
 if __name__ == "__main__":
