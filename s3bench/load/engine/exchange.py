@@ -425,6 +425,8 @@ class Exchange(ClientConnection):
             self._break(fault)
         elif not count:
             self._take(b"")
+        elif received == wanted:  # of a chunk, whose end may be in OpenSSL already, where epoll cannot see it
+            self._receive()
         elif received >= _FAST_BYTES:  # a part of the next record may be in OpenSSL already
             self._set_low_water(max(1, min(LOW_WATER_BYTES, wanted - received - _RECORD_BYTES)))
 

@@ -202,11 +202,11 @@ def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Stubbed')}\r\n"]
     for name, value in headers:
         if name not in _sendable and not _may_send(name):
-            raise ValueError(f"a header cannot have the name {name!r}")
+            raise ValueError(f"header {name!r} cannot be sent: that is no name of a header")
         lines.append(f"{name}: {value}\r\n")
     head = "".join(lines)
     if head.count("\r") != len(lines) or head.count("\n") != len(lines) or "\0" in head:
-        raise ValueError(f"a header has a value that would break out of its line: {head!r}")
+        raise ValueError(f"headers cannot be sent that break out of their lines: {head!r}")
     return head.encode("latin-1")
 
 
