@@ -11,7 +11,7 @@ from typing import Protocol
 
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.multipart import MultipartUpload
-from s3bench.load.engine.objects import ObjectSet
+from s3bench.load.engine.objects import ObjectBody, ObjectSet
 from s3bench.load.engine.operation_mix import Operations
 from s3bench.load.engine.recorder import IntervalCounter, IntervalRecorder
 from s3bench.load.engine.request import Requests
@@ -19,12 +19,15 @@ from s3bench.load.engine.trace import Trace
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import DataSet, Job, Manner
 
-_READS_MAX = 20_000
+_KEPT_MAX = 20_000  # requests that are kept of each kind
 _BATCHES_A_TICK = 100
 _NEW = frozenset({OperationKind.PUT, OperationKind.MULTIPART})
 
 Read = tuple[bytes, int | None, int | None]
 """A whole GET: the request, and size and CRC-32 that must come back where they are known."""
+
+Write = tuple[bytes, ObjectBody]
+"""A PUT: the head of the request, and the body."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -142,9 +145,9 @@ class JobState:
     """What the virtual users of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
-        "_job_index", "_reads", "_recorder", "busy", "data", "first_number", "idle", "job", "late", "left", "loop",
-        "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "patience_ns", "pending", "plan",
-        "quick", "ready", "retries", "seen", "trace", "worker", "workers",
+        "_job_index", "_reads", "_recorder", "_writes", "busy", "data", "first_number", "idle", "job", "late", "left",
+        "loop", "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "patience_ns", "pending",
+        "plan", "quick", "ready", "retries", "seen", "trace", "worker", "workers",
     )  # fmt: skip
 
     def __init__(
@@ -171,6 +174,7 @@ class JobState:
         self._recorder = recorder
         self.patience_ns = round(manner.patience_s * 1e9)  # how long an operation may wait for a virtual user
         self._reads: dict[Requests, dict[int, Read]] = {}
+        self._writes: dict[Requests, dict[int, Write]] = {}
         self.job = job
         self.worker = worker
         self.workers = workers
@@ -251,13 +255,28 @@ class JobState:
         size_bytes, crc32 = objects.expected(number) if self.manner.verify else (None, None)
         made = requests.get(objects.path(number)), size_bytes, crc32
         reads = self.reads(requests)
-        if len(reads) < _READS_MAX:
+        if len(reads) < _KEPT_MAX:
             reads[number] = made
+        return made
+
+    def writes(self, requests: Requests) -> dict[int, Write]:
+        """What is known of PUTs by these `requests`; empty unless objects are overwritten."""
+        return self._writes.setdefault(requests, {})
+
+    def write(self, requests: Requests, number: int) -> Write:
+        """Make a PUT; one that overwrites is kept for the next time as long as there is room."""
+        body = self.new_objects.body(number)
+        made = requests.put(self.new_objects.path(number), body), body
+        if self.job.overwrite:
+            writes = self.writes(requests)
+            if len(writes) < _KEPT_MAX:
+                writes[number] = made
         return made
 
     def forget(self, requests: Requests) -> None:
         """Forget what these `requests` made: it has become too old."""
         self.reads(requests).clear()
+        self.writes(requests).clear()
 
     def refill(self) -> bool:
         """Draw the next operations; whether there are any."""

@@ -24,7 +24,9 @@ from s3bench.s3.signing.sigv4 import canonical_path
 STAMP_BYTES = 16
 
 _DIGITS = 8
-_JOINED_BYTES_MAX = 64 * 1024  # smaller bodies are one piece: copying them costs less than a second piece does
+JOINED_BYTES_MAX = 64 * 1024
+"""Bodies up to this size are sent in one piece with their head: copying them costs less than a second piece does."""
+
 _FIXED_BYTES = 256 * 1024**2  # what all slots of one size hold together, within these limits
 _FIXED_SLOTS_MIN = 4
 _FIXED_SLOTS_MAX = 64
@@ -49,7 +51,7 @@ def slot_of(number: int) -> int:
 
 def numbered_key(root: str, number: int) -> str:
     """The key, or path, of an object below `root`."""
-    return f"{root}{str(number).zfill(_DIGITS)}"
+    return f"{root}{number:0{_DIGITS}}"
 
 
 class Stamps:
@@ -101,7 +103,7 @@ class ContentWindow:
     def prepare(self, *, signs_payload: bool) -> None:
         """Calculate what a whole object needs: the SHA-256 where it is signed."""
         self.crc32()
-        if self.size_bytes <= _JOINED_BYTES_MAX:
+        if self.size_bytes <= JOINED_BYTES_MAX:
             self.joined = b"".join(self.pieces())
         if signs_payload:
             self.sha256()
@@ -136,10 +138,16 @@ class ObjectBody(msgspec.Struct, frozen=True, gc=False):
     def pieces(self) -> tuple[memoryview, ...]:
         """All of it, in order: one piece of small ones, views without copies of large ones; no empty piece."""
         window = self._window
-        if window.size_bytes > _JOINED_BYTES_MAX:
+        if window.size_bytes > JOINED_BYTES_MAX:
             return (*window.pieces(), memoryview(self._own)) if self._own else window.pieces()
-        prefix = b"".join(window.pieces()) if window.joined is None else window.joined
-        return (memoryview(prefix + self._own),) if window.size_bytes else ()
+        return (memoryview(self.joined_to(b"")),) if window.size_bytes else ()
+
+    def joined_to(self, head: bytes) -> bytes:
+        """Give `head` and all of a small body, copied once."""
+        window = self._window
+        if window.joined is None:
+            return b"".join((head, *window.pieces(), self._own))
+        return b"".join((head, window.joined, self._own))
 
     def sha256(self) -> str:
         """The SHA-256 in hexadecimal digits, as x-amz-content-sha256 has it."""

@@ -3,7 +3,7 @@
 from collections import deque
 from typing import Any
 
-from s3bench.load.engine.job_state import JobState, Read, Seen
+from s3bench.load.engine.job_state import JobState, Read, Seen, Write
 from s3bench.load.engine.key_order import KeyOrder
 from s3bench.load.engine.replay_file import WRITERS, PlannedOperation, RowFlag
 from s3bench.load.engine.replayed_objects import ReplayedContents, ReplayedObjects
@@ -120,6 +120,11 @@ class ReplayState(JobState):
         """Make a whole GET; none is made twice."""
         size_bytes, crc32 = self.objects.expected(number) if self.manner.verify else (None, None)
         return requests.get(self.objects.path(number)), size_bytes, crc32
+
+    def write(self, requests: Requests, number: int) -> Write:
+        """Make a PUT; none is made twice."""
+        body = self.new_objects.body(number)
+        return requests.put(self.new_objects.path(number), body), body
 
     def expire(self, now_ns: int) -> None:
         """Count planned operations as failed that waited for longer than a request may last."""

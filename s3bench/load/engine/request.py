@@ -19,6 +19,8 @@ from s3bench.s3.signing.sigv4 import ALGORITHM, EMPTY_SHA256, UNSIGNED_PAYLOAD, 
 DATE_S = 5.0
 """How old the date of a request may be when it is sent for the first time."""
 
+_HASH, _CRC32 = "\1", "\2"  # what stands for the checksums of a body in what is rendered once; no field may hold it
+
 _sha256 = hashlib.sha256  # a global is looked up faster than a module's attribute
 
 
@@ -26,8 +28,8 @@ class Requests:
     """Renders the requests to one Host field. `wall_s` is the time of day, in seconds since 1970."""
 
     __slots__ = (
-        "_anonymous", "_base", "_bodiless", "_checksum", "_credential", "_due_s", "_end", "_fields", "_host", "_key",
-        "_keys", "_signs_payload", "_stamp", "_to_sign", "_token", "_unsigned",
+        "_anonymous", "_base", "_bodiless", "_body_parts", "_checksum", "_credential", "_due_s", "_end", "_host",
+        "_key", "_keys", "_signs_payload", "_stamp", "_to_sign", "_token",
     )  # fmt: skip
 
     def __init__(self, target: RequestTarget, manner: Manner, host: str, *, wall_s: float) -> None:
@@ -55,7 +57,9 @@ class Requests:
         self._key: SigningKey = self._keys.key(self._stamp[:8], self._credential.region)
         self._to_sign = f"{ALGORITHM}\n{self._stamp}\n{self._key.scope}\n"
         self._bodiless = self._parts(EMPTY_SHA256)
-        self._unsigned = self._parts(UNSIGNED_PAYLOAD)
+        self._body_parts = self._parts(
+            _HASH if self._signs_payload else UNSIGNED_PAYLOAD, crc32=_CRC32 if self._checksum else ""
+        )
         return True
 
     def get(self, path: str) -> bytes:
@@ -122,13 +126,15 @@ class Requests:
         return self._render("DELETE", path, self._bodiless, query=f"uploadId={quote(upload, safe='')}")
 
     def _with_body(self, method: str, path: str, query: str, body: ObjectBody) -> bytes:
-        parts = self._unsigned
-        if self._signs_payload or self._checksum:
-            parts = self._parts(
-                body.sha256() if self._signs_payload else UNSIGNED_PAYLOAD,
-                crc32=body.base64_crc32() if self._checksum else "",
-            )
-        return self._render(method, path, parts, query=query, fields=f"\r\nContent-Length: {body.size_bytes}")
+        signed, lines = self._body_parts
+        if self._signs_payload:
+            payload_hash = body.sha256()
+            signed, lines = signed.replace(_HASH, payload_hash), lines.replace(_HASH, payload_hash)
+        if self._checksum:
+            crc32 = body.base64_crc32()
+            signed, lines = signed.replace(_CRC32, crc32), lines.replace(_CRC32, crc32)
+        fields = f"\r\nContent-Length: {body.size_bytes}"
+        return self._render(method, path, (signed, lines), query=query, fields=fields)
 
     def _render(self, method: str, path: str, parts: tuple[str, str], *, query: str = "", fields: str = "") -> bytes:
         """Render a request with what `_parts` gave, and `fields` that are not signed."""

@@ -6,9 +6,9 @@ What to do next comes from `job_state`; `exchange` moves the bytes.
 from enum import IntEnum
 
 from s3bench.load.engine.exchange import OK, PARTIAL, Exchange
-from s3bench.load.engine.job_state import JobState, Read, Retry
+from s3bench.load.engine.job_state import JobState, Read, Retry, Write
 from s3bench.load.engine.multipart import MultipartUpload
-from s3bench.load.engine.objects import ObjectSet
+from s3bench.load.engine.objects import JOINED_BYTES_MAX, ObjectBody, ObjectSet
 from s3bench.load.engine.recorder import IntervalCounter
 from s3bench.load.engine.response import error_code, is_error, upload_id
 from s3bench.load.operation import AttemptFailure, OperationKind
@@ -47,7 +47,7 @@ class VirtualUser(Exchange):
     __slots__ = (
         "_attempt", "_counter", "_credit", "_credit_bytes", "_down", "_failed_ns", "_failure", "_first_start_ns",
         "_index", "_job_state", "_kind", "_new", "_number", "_pause_ns", "_planned_ns", "_quick_counter", "_reads",
-        "_spared", "_step", "_target", "_ticket", "_up_bytes", "_upload", "_wait",
+        "_spared", "_step", "_target", "_ticket", "_up_bytes", "_upload", "_wait", "_writes",
     )  # fmt: skip
 
     def __init__(self, job_state: JobState, index: int) -> None:
@@ -63,6 +63,7 @@ class VirtualUser(Exchange):
         self._upload: MultipartUpload | None = None
         self._counter: IntervalCounter = job_state.counter(job_state.job.kinds[0])
         self._reads: dict[int, Read] = {}
+        self._writes: dict[int, Write] = {}
         self._down = False  # whether bodies of responses count
         self._up_bytes = 0
         self._planned_ns = 0  # in open loop
@@ -238,6 +239,7 @@ class VirtualUser(Exchange):
     def on_route(self) -> None:
         """Use what is known of requests to this address."""
         self._reads = self._job_state.reads(self.route.requests)
+        self._writes = self._job_state.writes(self.route.requests)
 
     def prepare(self) -> None:
         """Fill in the request."""
@@ -256,10 +258,7 @@ class VirtualUser(Exchange):
         job_state, requests = self._job_state, self.route.requests
         step = self._step
         if step is OperationKind.PUT:
-            body = job_state.new_objects.body(number)
-            self.head = requests.put(job_state.new_objects.path(number), body)
-            self.pieces = body.pieces
-            self._up_bytes = body.size_bytes
+            self._send_body(*(self._writes.get(number) or job_state.write(requests, number)))
         elif step is OperationKind.RANGE:
             self._prepare_range(number)
         elif step is OperationKind.HEAD:
@@ -305,14 +304,20 @@ class VirtualUser(Exchange):
             self.head = requests.create_upload(path)
         elif step is OperationKind.MULTIPART_PART:
             part = upload.part()
-            self.head = requests.upload_part(path, upload.id, upload.part_number, part)
-            self.pieces = part.pieces
-            self._up_bytes = part.size_bytes
+            self._send_body(requests.upload_part(path, upload.id, upload.part_number, part), part)
         elif step is OperationKind.MULTIPART_COMPLETE:
             self.head, body = requests.complete_upload(path, upload.id, upload.parts)
             self.pieces = (memoryview(body),)
         else:
             self.head = requests.abort_upload(path, upload.id)
+
+    def _send_body(self, head: bytes, body: ObjectBody) -> None:
+        """Fill in a request with `body`."""
+        self._up_bytes = size_bytes = body.size_bytes
+        if size_bytes <= JOINED_BYTES_MAX:
+            self.head, self.pieces = body.joined_to(head), ()
+        else:
+            self.head, self.pieces = head, body.pieces
 
     # What follows.
 
@@ -426,7 +431,8 @@ class VirtualUser(Exchange):
         self._failure = label
         if self._job_state.over:
             return
-        body_bytes = self.body_bytes + max(0, self.sent_bytes - len(self.head) if self.pieces else 0)
+        joined_bytes = 0 if self.pieces else self._up_bytes  # of the body, in `head`
+        body_bytes = self.body_bytes + max(0, self.sent_bytes - len(self.head) + joined_bytes)
         self._counter.lose(label, retried=retried, lost_ns=now_ns - self.started_ns, body_bytes=body_bytes)
         self._trace(label, now_ns)
 

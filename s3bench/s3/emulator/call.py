@@ -4,7 +4,8 @@ Adds what is common to all replies: request id, date, content type and length.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from s3bench.s3.emulator.content import Sendable
 from s3bench.s3.emulator.receiving import Receiver, XmlDocument
@@ -16,8 +17,7 @@ from s3bench.s3.protocol.s3_error import REQUEST_ID, S3Error
 Headers = Iterable[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A request whose body has been read and verified; `sink` has it.
 
     `bucket` and `key` are empty where it names none. `now_s` is in seconds since 1970, `date_line` the rendered Date

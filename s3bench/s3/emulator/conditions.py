@@ -7,8 +7,9 @@ responses of S3 (docs/s3-behaviour.md). Pure.
 
 import email.utils
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
@@ -21,8 +22,7 @@ class Condition(Enum):
     NOT_MODIFIED = "not modified"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectState:
+class ObjectState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What conditions are compared with: an ETag without quotes, and when the object was last modified."""
 
     etag: str

@@ -5,6 +5,7 @@ Read from requests, where headers that ask for what the emulator lacks are rejec
 
 import base64
 import binascii
+import functools
 import quopri
 import re
 from collections.abc import Iterator, Mapping
@@ -53,19 +54,17 @@ _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 
 _OWNER_ACLS = frozenset({"private", "bucket-owner-full-control"})
 
 
-_SILENT = TRANSPORT.union(
-    ("content-md5", "content-type", "x-amz-sdk-checksum-algorithm"),
-    (_CHECKSUM + algorithm for algorithm in CHECKSUM_ALGORITHMS),
-)
+_FIELD_OF = {algorithm: _CHECKSUM + algorithm for algorithm in CHECKSUM_ALGORITHMS}
+_CHECKSUM_FIELDS = frozenset({"content-md5", "x-amz-sdk-checksum-algorithm", "x-amz-trailer", *_FIELD_OF.values()})
+
+_SILENT = TRANSPORT | _CHECKSUM_FIELDS | {"content-type"}
 """Headers of a write that say nothing about the object but its type; most writes have no others."""
 
 
 def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
     """Read what a write says about its object, which goes into `bucket`. Raises `S3Error`."""
-    if _SILENT.issuperset(fields):
-        content_type = _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
-        encryption = bucket.encryption and requested_encryption(fields, bucket.region, bucket.encryption)
-        return Description(headers=(("Content-Type", content_type),), encryption=encryption)
+    if bucket.encryption is None and _SILENT.issuperset(fields):
+        return _description_of_type(fields.get("content-type") or _DEFAULT_TYPE)
     if any(name.startswith("x-amz-grant-") for name in fields) or fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
         raise acls_are_disabled()
     storage_class = fields.get("x-amz-storage-class", "STANDARD")
@@ -81,6 +80,12 @@ def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
         encryption=requested_encryption(fields, bucket.region, bucket.encryption),
         lock=_lock(fields, bucket),
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _description_of_type(content_type: str) -> Description:
+    """Give what describes every object of which only its type is known. Raises `S3Error`."""
+    return Description(headers=(("Content-Type", _header_value("content-type", content_type)),))
 
 
 def _lock(fields: Mapping[str, str], bucket: Bucket) -> Lock | None:
@@ -144,6 +149,8 @@ def check_declared_checksums(head: RequestHead) -> None:
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html
     """
     fields = head.fields
+    if _CHECKSUM_FIELDS.isdisjoint(fields):
+        return
     md5 = fields.get("content-md5")
     if md5 is not None and not _is_base64(md5, 16):
         message, details = "The Content-MD5 you specified was invalid.", (("Content-MD5", md5),)
@@ -165,12 +172,15 @@ def check_declared_checksums(head: RequestHead) -> None:
 
 def _declared_values(fields: Mapping[str, str]) -> dict[str, str | None]:
     """Give the checksum that a request declares, by its algorithm; the value of a trailer is not known yet."""
-    trailers = [name.strip() for name in fields.get("x-amz-trailer", "").lower().split(",") if name.strip()]
-    values = {name.removeprefix(_CHECKSUM): fields.get(name) for name in trailers if name.startswith(_CHECKSUM)}
-    for field, sent in fields.items():
-        name = field.removeprefix(_CHECKSUM)
-        if name in CHECKSUM_ALGORITHMS and name != field:
-            values[name] = sent
+    values: dict[str, str | None] = {}
+    if "x-amz-trailer" in fields:
+        for trailer in fields["x-amz-trailer"].lower().split(","):
+            name = trailer.strip()
+            if name.startswith(_CHECKSUM):
+                values[name.removeprefix(_CHECKSUM)] = fields.get(name)
+    for algorithm, field in _FIELD_OF.items():
+        if field in fields:
+            values[algorithm] = fields[field]
     if len(values) > 1:
         raise _bad("Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.")
     for name, value in values.items():
@@ -191,7 +201,7 @@ def unsupported_algorithm() -> S3Error:
 
 def base64_of(digest: bytes) -> str:
     """Give a digest as S3 writes it."""
-    return base64.b64encode(digest).decode()
+    return binascii.b2a_base64(digest, newline=False).decode()
 
 
 def _system_headers(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:

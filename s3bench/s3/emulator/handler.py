@@ -1,6 +1,6 @@
 """Handles every request of the emulator: checks it, does its operation, and makes the reply.
 
-In this order: signature, operation, length, checksums, then the operation itself. Small, plain reads take a
+In this order: signature, operation, length, checksums, then the operation itself. Small, plain reads and writes take a
 shorter way to the same reply.
 """
 
@@ -33,6 +33,7 @@ from s3bench.s3.emulator.operation import (
     operation_of,
     parse_query,
 )
+from s3bench.s3.emulator.plain_writing import Collected, PlainWrites, is_plain_write
 from s3bench.s3.emulator.reading import ReadOperations
 from s3bench.s3.emulator.receiving import (
     DEFAULT_ALGORITHM,
@@ -94,6 +95,8 @@ class Emulator:
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
         self._sharing = SharingOperations(self._store)
+        self._writes = WriteOperations(self._store, self._memory)
+        self._plain_writes = PlainWrites(self._intentions, self._writes)
         self._operations = self._table()
         load_algorithms()
         for name in settings.buckets:
@@ -140,6 +143,8 @@ class Emulator:
 
     def begin(self, head: RequestHead) -> Sink:
         """Where the body of `head` goes, or that it is not wanted."""
+        if is_plain_write(head):
+            return Collected()
         try:
             return self._admit(head)
         except S3Error as error:
@@ -155,6 +160,10 @@ class Emulator:
                 and only_signed(head.query)
             ):
                 reply = self._plain_read(head, date_line)
+                if reply is not None:
+                    return reply
+            if isinstance(body.sink, Collected):
+                reply = self._plain_write(head, body.sink.data, date_line)
                 if reply is not None:
                     return reply
             if head.method == "OPTIONS" and not head.garbled:  # browsers do not sign it
@@ -193,6 +202,16 @@ class Emulator:
             version.reply_date = date_line
         return version.reply
 
+    def _plain_write(self, head: RequestHead, data: bytes, date_line: bytes) -> Reply | None:
+        """Store a small object, if there is no more to it, and give the reply. Raises `S3Error`."""
+        if self._authenticator is not None:
+            self._authenticator.check(head)
+        name, key = self._target(head)
+        bucket = self._store.buckets.get(name)
+        if bucket is None or not key or self._read_only:
+            return None
+        return self._plain_writes.put(head, bucket, key, data, now_s=self._now(), date_line=date_line)
+
     def _admit(self, head: RequestHead) -> Receiver | XmlDocument:
         """Find out what is asked for, and make ready for the body. Raises `S3Error` where it may not be done."""
         if head.garbled:
@@ -212,9 +231,13 @@ class Emulator:
         return XmlDocument(head, asked, self._memory)
 
     def _answer(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
-        sink = body.sink or self._admit(head)
+        sink = body.sink
         if isinstance(sink, Unwanted):
             raise sink.error
+        if sink is None or isinstance(sink, Collected):
+            collected, sink = sink, self._admit(head)
+            if collected is not None:
+                sink.update(memoryview(collected.data))
         assert isinstance(sink, Receiver | XmlDocument)
         checksums, error = sink.outcome(body.trailers)
         if error is not None:
@@ -241,8 +264,8 @@ class Emulator:
         encryptions = DefaultEncryptionOperations(self._store)
         locks = LockOperations(self._store)
         lists = ListOperations(self._store)
-        writes = WriteOperations(self._store, self._memory)
-        reads, tags = self._reads, TagOperations(self._store, writes)
+        reads, writes = self._reads, self._writes
+        tags = TagOperations(self._store, writes)
         copies = CopyOperation(self._store, self._intentions, writes)
         deletes = DeleteOperations(self._store, writes)
         uploads = UploadOperations(self._store, self._intentions, writes)

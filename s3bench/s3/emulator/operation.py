@@ -14,6 +14,8 @@ from s3bench.s3.protocol.s3_error import S3Error
 class Operation(Enum):
     """The operations of the emulator, by their names in the S3 API."""
 
+    __hash__ = object.__hash__  # members are looked up in tables at every request, and an Enum's hash is a Python call
+
     LIST_BUCKETS = "ListBuckets"
     CREATE_BUCKET = "CreateBucket"
     HEAD_BUCKET = "HeadBucket"
@@ -190,7 +192,7 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     for name in query:
         if name in _ELSEWHERE[kind] and (method, name) not in table:
             raise not_implemented(f"?{name} of {kind}s")
-    subresource = next((name for name in query if (method, name) in table), "")
+    subresource = next((name for name in query if (method, name) in table), "") if query else ""
     operation = table.get((method, subresource))
     if operation is None:
         if method == "POST":

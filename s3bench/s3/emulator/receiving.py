@@ -17,7 +17,7 @@ from s3bench.s3.emulator.encryption import Encryption, hidden_etag
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import RequestedOperation
 from s3bench.s3.emulator.store import Description
-from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
+from s3bench.s3.protocol.checksums import Verifier, declared_checksums, digest_of
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
@@ -90,9 +90,7 @@ class _NoTarget:
         self._size_bytes += len(piece)
 
     def content(self, digest: bytes) -> Content:
-        if not self._size_bytes:
-            return Stretches(())
-        return Stretches((Noise(self._noise, self._size_bytes, int.from_bytes(digest[:8], "big")),))
+        return _noise_content(self._noise, self._size_bytes, digest)
 
 
 class Intentions:
@@ -126,15 +124,17 @@ class Intentions:
         `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
         the chunks of a signed body. Raises `S3Error` when there is no room.
         """
-        also = [] if algorithm is None else [algorithm]
+        declared = declared_checksums(head)
+        if algorithm is None:
+            algorithm = DEFAULT_ALGORITHM
+            for checksum in declared:
+                if checksum.name in CHECKSUM_ALGORITHMS:
+                    algorithm = checksum.name
+                    break
         with_md5 = "content-md5" in head.fields
         if description.encryption is None:
             with_md5 = with_md5 or self._md5_always or size_bytes <= MD5_BYTES_MAX
-        if with_md5:
-            also.append("md5")
-        verifier = hashing_verifier(head, also, default=None if algorithm else DEFAULT_ALGORITHM)
-        if algorithm is None:
-            algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), DEFAULT_ALGORITHM)
+        verifier = Verifier(declared, (algorithm, "md5") if with_md5 else (algorithm,))
         target = self._target(size_bytes, in_parts=in_parts)
         return Receiver(
             asked,
@@ -154,6 +154,12 @@ class Intentions:
             extent.write(piece, at)
             at += len(piece)
         return (Stored(extent, size_bytes),)
+
+    def small_content(self, data: bytes, digest: bytes) -> Content:
+        """Give a small body as content; `digest` is some checksum of it. Raises `S3Error` when there is no room."""
+        if self.noise is not None:
+            return _noise_content(self.noise, len(data), digest)
+        return Small(data, hold_small(self.memory, len(data)))
 
     def copied(self, content: Content) -> Content:
         """Give the same bytes in memory."""
@@ -260,7 +266,7 @@ class XmlDocument:
         if head.has_body:
             size_bytes = _DOCUMENT_BYTES_MAX if head.chunked else min(head.length, _DOCUMENT_BYTES_MAX)
             self._hold = memory.hold(size_bytes, reserve=True)
-        self._verifier = hashing_verifier(head, ())
+        self._verifier = Verifier(declared_checksums(head))
         self._data = bytearray()
 
     def update(self, piece: memoryview, /) -> None:
@@ -280,6 +286,13 @@ class XmlDocument:
     def data(self) -> bytes:
         """The document."""
         return bytes(self._data)
+
+
+def _noise_content(noise: NoiseBlock, size_bytes: int, digest: bytes) -> Content:
+    """Give what stands for discarded bytes with a checksum of `digest`."""
+    if not size_bytes:
+        return Stretches(())
+    return Stretches((Noise(noise, size_bytes, int.from_bytes(digest[:8], "big")),))
 
 
 def hold_small(memory: Memory, size_bytes: int) -> Hold:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
 from sortedcontainers import SortedDict
 
 from s3bench.s3.emulator.content import Content
@@ -40,8 +41,7 @@ class Versioning(StrEnum):
     SUSPENDED = "Suspended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checksum:
+class Checksum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A checksum as S3 shows it: `value` in base64, with `-N` where it is made of the checksums of N parts."""
 
     algorithm: str
@@ -86,8 +86,7 @@ class Description:
     lock: Lock | None = None
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Version:
+class Version(msgspec.Struct, kw_only=True, eq=False):
     """One version of a key; a delete marker has no content.
 
     `etag` is without quotes. `parts` are those of the multipart upload `upload_id`. `hold` accounts for what is kept

@@ -6,7 +6,7 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers
-from s3bench.s3.emulator.encryption import written_headers
+from s3bench.s3.emulator.encryption import Encryption, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
 from s3bench.s3.emulator.object_lock import Lock, check_future
@@ -43,10 +43,8 @@ class WriteOperations:
             etag=received.etag(),
             checksum=checksum,
         )
-        headers = [("ETag", f'"{version.etag}"'), *written_headers(description.encryption)]
-        headers += checksum_headers(checksum)
-        headers += made_version_headers(bucket, version)
-        return call.reply(200, headers)
+        headers = put_headers(version.etag, checksum, description.encryption)
+        return call.reply(200, headers + made_version_headers(bucket, version))
 
     def keep(
         self,
@@ -86,6 +84,11 @@ class WriteOperations:
         if description.encryption is not None:
             size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
         return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
+
+
+def put_headers(etag: str, checksum: Checksum, encryption: Encryption | None) -> list[tuple[str, str]]:
+    """Give the headers of the response to PutObject, but for that of the version."""
+    return [("ETag", f'"{etag}"'), *written_headers(encryption), *checksum_headers(checksum)]
 
 
 def _check_has_checksum(call: Call, bucket: Bucket, description: Description) -> None:

@@ -10,20 +10,21 @@ import functools
 import hashlib
 import importlib
 import zlib
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
 
 from s3bench.s3.protocol.http import RequestHead
 
 _HEADER = "x-amz-checksum-"
-_NO_CHECKSUMS = frozenset({"algorithm", "mode", "type"})  # x-amz-checksum-mode and the like declare no value
 _SHA256_HEX_DIGITS = 64
 
 
 class Hasher(Protocol):
     """One running checksum."""
 
-    def update(self, data: memoryview, /) -> None:
+    def update(self, data: bytes | memoryview, /) -> None:
         """Add the next piece of the body."""
 
     def digest(self) -> bytes:
@@ -33,12 +34,12 @@ class Hasher(Protocol):
 class _Crc:
     __slots__ = ("_function", "_size_bytes", "_value")
 
-    def __init__(self, function: Callable[[memoryview, int], int], size_bytes: int) -> None:
+    def __init__(self, function: Callable[[bytes | memoryview, int], int], size_bytes: int) -> None:
         self._function = function
         self._size_bytes = size_bytes
         self._value = 0
 
-    def update(self, data: memoryview, /) -> None:
+    def update(self, data: bytes | memoryview, /) -> None:
         self._value = self._function(data, self._value)
 
     def digest(self) -> bytes:
@@ -53,10 +54,10 @@ def _from_awscrt(name: str) -> Callable[..., int]:
 
 
 @functools.cache
-def _crc32() -> Callable[[memoryview, int], int]:
+def _crc32() -> Callable[[bytes | memoryview, int], int]:
     """Give CRC-32: ISA-L's, fifteen times faster than zlib's, where the machine has it."""
     try:
-        function: Callable[[memoryview, int], int] = importlib.import_module("isal.isal_zlib").crc32
+        function: Callable[[bytes | memoryview, int], int] = importlib.import_module("isal.isal_zlib").crc32
     except ImportError:
         return zlib.crc32
     return function
@@ -81,7 +82,7 @@ def load_algorithms() -> None:
         start()
 
 
-def digest_of(algorithm: str, pieces: Iterable[memoryview]) -> bytes:
+def digest_of(algorithm: str, pieces: Iterable[bytes | memoryview]) -> bytes:
     """Give the checksum of `pieces` by one of the algorithms, big-endian as S3 encodes it."""
     hasher = _ALGORITHMS[algorithm]()
     for piece in pieces:
@@ -102,16 +103,16 @@ def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:
     return whole.to_bytes(CRC_BYTES[algorithm], "big")
 
 
-class _DeclaredChecksum:
-    """One checksum that the request declares: where, by which algorithm, and its value unless a trailer brings it."""
+class DeclaredChecksum(msgspec.Struct, frozen=True, gc=False):
+    """One checksum that the request declares: where, by which algorithm, and its value unless a trailer brings it.
 
-    __slots__ = ("algorithm", "field", "name", "value")
+    `name` is that in `wirelog.WireRequest.checksums`; it is the algorithm but for `content-sha256`.
+    """
 
-    def __init__(self, name: str, algorithm: str, field: str, value: str | None) -> None:
-        self.name = name
-        self.algorithm = algorithm
-        self.field = field
-        self.value = value
+    name: str
+    algorithm: str
+    field: str
+    value: str | None
 
 
 class Verifier:
@@ -121,7 +122,7 @@ class Verifier:
 
     chunk_check = None  # the stub knows no secret
 
-    def __init__(self, declared: tuple[_DeclaredChecksum, ...], also: Iterable[str] = ()) -> None:
+    def __init__(self, declared: Sequence[DeclaredChecksum], also: Iterable[str] = ()) -> None:
         self._declared = declared
         self._hashers = {checksum.algorithm: _ALGORITHMS[checksum.algorithm]() for checksum in declared}
         for algorithm in also:
@@ -137,11 +138,6 @@ class Verifier:
         """Give the body's checksum by an algorithm that was declared or asked for."""
         return self._hashers[algorithm].digest()
 
-    @property
-    def declared(self) -> tuple[str, ...]:
-        """The names of the checksums that the request declares, as in `wirelog.WireRequest.checksums`."""
-        return tuple(checksum.name for checksum in self._declared)
-
     def absent(self, trailers: dict[str, str]) -> str | None:
         """Give the first announced trailer that did not come."""
         return next(
@@ -154,7 +150,7 @@ class Verifier:
         )
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], str]:
-        """Whether checksum checksum was right, and what was wrong in words (empty when all were right)."""
+        """Whether each declared checksum was right, and what was wrong in words (empty when all were right)."""
         results: dict[str, bool] = {}
         wrong = []
         for checksum in self._declared:
@@ -171,46 +167,57 @@ class Verifier:
 
 def verifier_for(head: RequestHead) -> Verifier | None:
     """Make what verifies the body of `head`, or give `None` when the request declares no checksum of it."""
-    declared = _declared_checksums(head)
-    return Verifier(tuple(declared)) if declared else None
+    declared = declared_checksums(head)
+    return Verifier(declared) if declared else None
 
 
-def hashing_verifier(head: RequestHead, also: Iterable[str], *, default: str | None = None) -> Verifier:
-    """Make what verifies the body of `head` and hashes it by the algorithms in `also` besides.
-
-    A body without a checksum of the `x-amz-checksum-` kind is hashed by `default`.
-    """
-    declared = tuple(_declared_checksums(head))
-    if default is not None and all(
-        checksum.algorithm != checksum.name or checksum.name == "md5" for checksum in declared
-    ):
-        also = (*also, default)
-    return Verifier(declared, also)
-
-
-def _declared_checksums(head: RequestHead) -> list[_DeclaredChecksum]:
+def declared_checksums(head: RequestHead) -> list[DeclaredChecksum]:
+    """Give the checksums of its body that a request declares."""
     fields = head.fields
     declared = []
-    if "content-md5" in fields:
-        declared.append(_DeclaredChecksum("md5", "md5", "content-md5", fields["content-md5"]))
-    payload_hash = fields.get("x-amz-content-sha256", "")
-    if len(payload_hash) == _SHA256_HEX_DIGITS:  # else UNSIGNED-PAYLOAD or STREAMING-...: no hash of the body
-        declared.append(_DeclaredChecksum("content-sha256", "sha256", "x-amz-content-sha256", payload_hash))
+    for name, algorithm, field in _checksum_fields(tuple(fields)):
+        value = fields[field]
+        if name != "content-sha256" or len(value) == _SHA256_HEX_DIGITS:  # or UNSIGNED-PAYLOAD, STREAMING-...
+            declared.append(DeclaredChecksum(name, algorithm, field, value))
     if head.method == "POST" and "uploadId=" in head.query:
-        return declared  # CompleteMultipartUpload carries the checksum of the object there, not of its own body
-    for field, value in fields.items():
-        name = field.removeprefix(_HEADER)
-        if name != field and name not in _NO_CHECKSUMS and name in _ALGORITHMS:
-            declared.append(_DeclaredChecksum(name, name, field, value))
-    for announced in fields.get("x-amz-trailer", "").lower().split(","):
-        field = announced.strip()
-        name = field.removeprefix(_HEADER)
-        if name != field and name in _ALGORITHMS:
-            declared.append(_DeclaredChecksum(name, name, field, None))
+        # CompleteMultipartUpload carries the checksum of the object, not of its own body.
+        return [checksum for checksum in declared if not checksum.field.startswith(_HEADER)]
+    if "x-amz-trailer" in fields:
+        for announced in fields["x-amz-trailer"].lower().split(","):
+            field = announced.strip()
+            name = field.removeprefix(_HEADER)
+            if name != field and name in _ALGORITHMS:
+                declared.append(DeclaredChecksum(name, name, field, None))
     return declared
 
 
-def _decode(checksum: _DeclaredChecksum, value: str) -> bytes | None:
+class _ChecksumField(NamedTuple):
+    """A header field that brings a checksum; `name` and `algorithm` as in `DeclaredChecksum`."""
+
+    name: str
+    algorithm: str
+    field: str
+
+
+@functools.lru_cache(maxsize=256)
+def _checksum_fields(fields: tuple[str, ...]) -> tuple[_ChecksumField, ...]:
+    """Give those of the header fields of a request that bring checksums; clients send the same fields over and over."""
+    found = [
+        _ChecksumField(name, algorithm, field)
+        for name, algorithm, field in (
+            ("md5", "md5", "content-md5"),
+            ("content-sha256", "sha256", "x-amz-content-sha256"),
+        )
+        if field in fields
+    ]
+    for field in fields:
+        name = field.removeprefix(_HEADER)
+        if name != field and name in _ALGORITHMS:
+            found.append(_ChecksumField(name, name, field))
+    return tuple(found)
+
+
+def _decode(checksum: DeclaredChecksum, value: str) -> bytes | None:
     try:
         if checksum.name == "content-sha256":
             return bytes.fromhex(value)
@@ -219,7 +226,7 @@ def _decode(checksum: _DeclaredChecksum, value: str) -> bytes | None:
         return None
 
 
-def _encode(checksum: _DeclaredChecksum, digest: bytes) -> str:
+def _encode(checksum: DeclaredChecksum, digest: bytes) -> str:
     if checksum.name == "content-sha256":
         return digest.hex()
     return binascii.b2a_base64(digest, newline=False).decode()

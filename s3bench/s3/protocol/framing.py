@@ -253,16 +253,27 @@ class Nested:
             )
 
 
+def is_bare(head: RequestHead) -> bool:
+    """Whether the body that follows `head` is its payload and nothing else: of a known length, without framing."""
+    return not head.chunked and not _is_aws_chunked(head.fields)
+
+
+def _is_aws_chunked(fields: Mapping[str, str]) -> bool:
+    """Whether a body is announced as aws-chunked: by Content-Encoding or by a `STREAMING-` payload hash, or by both."""
+    if fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
+        return True
+    codings = fields.get("content-encoding")
+    return codings is not None and "aws-chunked" in codings.lower().replace(" ", "").split(",")
+
+
 def framing_of(head: RequestHead, check: ChunkCheck | None = None) -> Framing:
     """Choose the framing of the body that follows `head`; raises `BadRequest`.
 
-    aws-chunked is announced by Content-Encoding or by a `STREAMING-` payload hash; clients leave out either. `check`
-    sees the chunks of such a body.
+    `check` sees the chunks of a body that is aws-chunked.
     """
     outer: Framing = Chunked() if head.chunked else Sized(head.length)
     fields = head.fields
-    codings = fields.get("content-encoding", "").lower().replace(" ", "").split(",")
-    if "aws-chunked" not in codings and not fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
+    if not _is_aws_chunked(fields):
         return outer
     decoded_length = None
     if "x-amz-decoded-content-length" in fields:

@@ -21,7 +21,7 @@ HEAD_END = b"\r\n\r\n"
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
 _BLANKS = " \t"  # RFC 9110 5.6.3
-_FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
+_FRAMING = frozenset({"transfer-encoding", "connection"})  # Content-Length is usual
 _METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
 _NAMES_MAX = 1024
 _names: dict[str, str] = {}  # field names seen and found valid, to their lower-case form; bounded by _NAMES_MAX
@@ -105,14 +105,16 @@ def parse_head(raw: bytes) -> RequestHead:
         fields[key] = value.strip(_BLANKS) if key not in fields else _joined(key, fields[key], value)
     usual = _METHODS.get(method)
     if usual is not None and not garbled and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
-        return RequestHead(usual, path, query, fields, 0, False, False)  # noqa: FBT003 (keywords cost time)
+        length = fields.get("content-length")
+        length_bytes = 0 if length is None else _parse_length(length)
+        return RequestHead(usual, path, query, fields, length_bytes, False, False)  # noqa: FBT003 (keywords cost time)
     return _with_framing(method, path, query, version, fields, garbled=garbled)
 
 
 def _with_framing(
     method: str, path: str, query: str, version: str, fields: dict[str, str], *, garbled: bool
 ) -> RequestHead:
-    """Finish a head that has a body, says something of the connection, or is unusual."""
+    """Finish a head that says something of the connection, has a body of unknown length, or is unusual."""
     if _TOKEN.fullmatch(method) is None:
         raise BadRequest(f"not an HTTP method: {method[:80]!r}")
     old = version == "HTTP/1.0"
@@ -199,10 +201,13 @@ def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
     """
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Stubbed')}\r\n"]
     for name, value in headers:
-        if (name not in _sendable and not _may_send(name)) or "\r" in value or "\n" in value or "\0" in value:
-            raise ValueError(f"header {name!r} cannot be sent with the value {value!r}")
+        if name not in _sendable and not _may_send(name):
+            raise ValueError(f"header {name!r} cannot be sent: that is no name of a header")
         lines.append(f"{name}: {value}\r\n")
-    return "".join(lines).encode("latin-1")
+    head = "".join(lines)
+    if head.count("\r") != len(lines) or head.count("\n") != len(lines) or "\0" in head:
+        raise ValueError(f"headers cannot be sent that break out of their lines: {head!r}")
+    return head.encode("latin-1")
 
 
 def _may_send(name: str) -> bool:

@@ -3,7 +3,8 @@
 One exchange at a time (RFC 9112 9): pipelined requests are kept until their turn, and every body is read to its end.
 
 The epoll set holds a connection for reading and nothing else as long as replies fit into the socket's buffer, so the
-usual request costs one epoll_wait (shared by all ready connections), one recv and one send.
+usual request costs one epoll_wait (shared by all ready connections), one recv and one send; so does one with a small
+body that comes together with its head.
 """
 
 import socket
@@ -15,7 +16,7 @@ from s3bench.s3.protocol.exchange import (
     RequestBody,
     Unwanted,
 )
-from s3bench.s3.protocol.framing import framing_of
+from s3bench.s3.protocol.framing import framing_of, is_bare
 from s3bench.s3.protocol.http import (
     HEAD_BYTES_MAX,
     HEAD_END,
@@ -179,6 +180,25 @@ class ServerConnection(Peer):
         self._held = data
 
     def _begin_body(self, head: RequestHead, data: bytes, at: int) -> int:
+        """Take the body of `head`, as much of it as is in `data` from `at` on; where it ends there."""
+        end = at + head.length
+        if end > len(data) or not is_bare(head):
+            return self._read_body(head, data, at)
+        loop = self._loop
+        try:
+            sink = loop.handler.begin(head)
+            if sink is not None:
+                sink.update(memoryview(data)[at:end])
+            body = RequestBody(head.length, head.length, {}, sink)
+            body_ended_ns = loop.clock()
+            reply = loop.handler.finish(head, body, loop.date_line)
+        except Exception:
+            self._begin(head)  # so that what failed is recorded
+            raise
+        self._respond_at_once(head, body, reply, body_ended_ns)
+        return end
+
+    def _read_body(self, head: RequestHead, data: bytes, at: int) -> int:
         """Begin to read the body of `head`, part of which may be in `data` from `at` on; where it ends there."""
         loop = self._loop
         self._begin(head)
@@ -223,11 +243,7 @@ class ServerConnection(Peer):
     # Responding.
 
     def _respond_bodyless(self, head: RequestHead) -> None:
-        """Respond to a request without a body: all in one go when the reply is in memory and the socket takes it.
-
-        That is what nearly every small request is, and all of the time a busy server has; the longer way leads
-        through the connection's state.
-        """
+        """Respond to a request without a body."""
         loop = self._loop
         body = NO_BODY
         if "expect" in head.fields and head.expects_continue:
@@ -249,7 +265,15 @@ class ServerConnection(Peer):
         except Exception:
             self._begin(head)  # so that what failed is recorded
             raise
-        now_ns = loop.clock()
+        self._respond_at_once(head, body, reply, loop.clock())
+
+    def _respond_at_once(self, head: RequestHead, body: RequestBody, reply: Reply, now_ns: int) -> None:
+        """Send `reply` to a request that came whole: in one go when it is in memory and the socket takes it.
+
+        That is what nearly every small request is, and all of the time a busy server has; the longer way leads
+        through the connection's state.
+        """
+        loop = self._loop
         sent = 0
         if reply.plain and not head.closing:
             try:
@@ -265,15 +289,15 @@ class ServerConnection(Peer):
                     now_ns,
                     now_ns,
                     loop.clock(),
-                    0,
-                    0,
+                    body.payload_bytes,
+                    body.wire_bytes,
                     body_bytes,
                     reply.facts,
                     "",
                 )
                 return
         self._begin(head)
-        self._respond_with(reply, NO_BODY, now_ns, sent)
+        self._respond_with(reply, body, now_ns, sent)
 
     def _respond(self, head: RequestHead, body: RequestBody) -> bool:
         """Respond to the request; whether the exchange is over and the next one may begin."""

@@ -96,7 +96,7 @@ class PacedConnection(ServerConnection):
         self._enter(self._link.up)
         self._charged_bytes = 0
         self._up.free_ns = max(self._up.free_ns, self._started_ns)
-        return super()._begin_body(head, data, at)
+        return self._read_body(head, data, at)
 
     def _receive_body(self) -> None:
         direction, intake = self._link.up, self._intake

@@ -5,15 +5,19 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from s3bench.load.engine.engine import WorkerEngine
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Arrivals, Manner, Rate
 from s3bench.load.profile.sizes import fixed
+from s3bench.s3.certificates import Certificates, write_certificates
+from s3bench.s3.server.tls import server_context
 from s3bench.system.poller import Poller
-from tests.load.phases import LIMIT_S, Script, Scripted, answers, request_on, response
+from tests.load.phases import LIMIT_S, Runner, Script, Scripted, answers, request_on, response
 
 
 def reset(sock: socket.socket) -> None:
@@ -79,13 +83,11 @@ def swallow(sock: socket.socket, number: int) -> None:
 
 
 def fault_of(
-    script: Script, *, kind: OperationKind = OperationKind.GET, manner: Manner | None = None
+    script: Script, *, kind: OperationKind = OperationKind.GET, size_bytes: int = 1000, manner: Manner | None = None
 ) -> tuple[str, int]:
     with Scripted(script) as server:
         runner = server.runner
-        outcome = runner.run(
-            runner.job(kind, sizes=fixed(4_000_000 if kind is OperationKind.PUT else 1000), operations=1), manner=manner
-        )
+        outcome = runner.run(runner.job(kind, sizes=fixed(size_bytes), operations=1), manner=manner)
         assert outcome.operations() == 0
         ((label, loss),) = outcome.losses.items()
         assert (loss.count, loss.retried) == (1, 0)
@@ -152,7 +154,7 @@ def test_an_answer_before_the_whole_body_was_sent_is_heard() -> None:
         while sock.recv(65536):
             pass
 
-    label, _ = fault_of(script, kind=OperationKind.PUT)
+    label, _ = fault_of(script, kind=OperationKind.PUT, size_bytes=4_000_000)
     assert label == "400 EntityTooLarge"
 
 
@@ -408,3 +410,77 @@ def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> 
             during=engine.watch,
         )
         assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return write_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+def over_tls(script: Script, certificate: Path) -> Script:
+    """What `script` does, inside TLS; whatever ends it, the connection ends without a goodbye."""
+
+    def wrapped(sock: socket.socket, number: int) -> None:
+        with server_context(certificate).wrap_socket(sock, server_side=True) as secure:
+            script(secure, number)
+
+    return wrapped
+
+
+def trusting(runner: Runner, certificates: Certificates) -> Runner:
+    runner.target = msgspec.structs.replace(runner.target, tls=True, ca_bundle=str(certificates.ca_bundle))
+    return runner
+
+
+class CountingPoller:
+    """Counts how often an engine waits."""
+
+    def __init__(self) -> None:
+        self.polls = 0
+
+    def watch(self, engine: WorkerEngine) -> None:
+        self._poller, engine.loop.poller = engine.loop.poller, self
+        self.register, self.modify, self.close = self._poller.register, self._poller.modify, self._poller.close
+
+    def poll(self, timeout_s: float, events_max: int, /) -> list[tuple[int, int]]:
+        self.polls += 1
+        return self._poller.poll(timeout_s, events_max)
+
+
+@pytest.mark.parametrize("framed", [response, chunked])
+def test_large_bodies_over_tls_come_whole_in_fewer_turns_than_records(
+    certificates: Certificates, framed: Callable[[bytes], bytes]
+) -> None:
+    body = bytes(8_000_000)
+    poller = CountingPoller()
+    with Scripted(over_tls(answers(framed(body)), certificates.server)) as server:
+        runner = trusting(server.runner, certificates)
+        outcome = runner.run(runner.job(OperationKind.GET, operations=2), during=poller.watch)
+    assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))
+    assert poller.polls < 2 * len(body) / 16_384 / 2
+
+
+def test_a_large_body_over_tls_that_is_cut_short_is_truncated(certificates: Certificates) -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(bytes(3_000_000))[:-1])
+
+    with Scripted(over_tls(script, certificates.server)) as server:
+        runner = trusting(server.runner, certificates)
+        outcome = runner.run(runner.job(OperationKind.GET, operations=1))
+        ((label, loss),) = outcome.losses.items()
+        assert (label, loss.body_bytes) == (AttemptFailure.TRUNCATED, 2_999_999)
+        assert outcome.bytes_down() == 0
+
+
+def test_a_large_body_over_tls_of_wrong_bytes_is_corrupt(certificates: Certificates) -> None:
+    with Scripted(over_tls(answers(response(bytes(3_000_000))), certificates.server)) as server:
+        runner = trusting(server.runner, certificates)
+        outcome = runner.run(
+            runner.job(OperationKind.GET, sizes=fixed(3_000_000), operations=1), manner=Manner(timeout_s=LIMIT_S)
+        )
+        assert [(label, loss.count) for label, loss in outcome.losses.items()] == [(AttemptFailure.CORRUPT, 1)]
+
+
+def test_a_small_body_that_was_sent_in_vain_is_counted_without_its_head() -> None:
+    assert fault_of(swallow, kind=OperationKind.PUT, size_bytes=1000) == (AttemptFailure.CLOSED, 1000)

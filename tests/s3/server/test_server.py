@@ -148,6 +148,32 @@ def test_a_wrong_checksum_is_answered_and_recorded(wire: Any) -> None:
     assert "checksum mismatch for PUT /b/k" in request.error
 
 
+@pytest.mark.parametrize("verify", [False, True])
+@pytest.mark.parametrize("crc", ["Xg5djw==", "AAAAAA=="])  # of 100 x, and a wrong one
+def test_a_body_that_comes_with_its_head_is_recorded_like_one_that_comes_later(
+    wire: Any, crc: str, verify: bool
+) -> None:
+    wire.arm(Response(), Response(), verify=verify)
+    head, body = wire.request("PUT", "/b/k", b"x" * 100, x_amz_checksum_crc32=crc, expect="100-continue"), b"x" * 100
+    head = head.removesuffix(body)
+    with wire.connect() as client:
+        client.send(head + body)
+        first = client.response()
+        client.send(head)
+        assert client.response()[0] == 100
+        client.send(body)
+        assert client.response()[::2] == first[::2]
+    log = wire.collect()
+    facts = [
+        (one.status, one.body_bytes, one.wire_bytes, one.response_bytes, one.checksums, one.complete, one.error)
+        for one in log.requests
+    ]
+    assert facts[0] == facts[1]
+    assert facts[0][1:3] == (100, 100)
+    assert facts[0][4] == ({"crc32": crc == "Xg5djw=="} if verify else {})
+    assert all(one.started_ns <= one.body_ended_ns <= one.response_started_ns <= one.ended_ns for one in log.requests)
+
+
 def test_a_client_that_expects_continue_gets_it_before_it_sends(wire: Any) -> None:
     wire.arm(Response())
     with wire.connect() as client:
