@@ -27,6 +27,15 @@ class WriteOperations:
 
     def put(self, call: Call) -> Reply:
         """Store an object."""
+        bucket, version = self.store_received(call)
+        assert version.checksum is not None
+        headers = [("ETag", f'"{version.etag}"'), *written_headers(version.description.encryption)]
+        headers += checksum_headers(version.checksum)
+        headers += made_version_headers(bucket, version)
+        return call.reply(200, headers)
+
+    def store_received(self, call: Call) -> tuple[Bucket, Version]:
+        """Store the object data that came; gives its bucket and the new version."""
         bucket = find_bucket(self._store, call.bucket)
         received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
@@ -43,10 +52,7 @@ class WriteOperations:
             etag=received.etag(),
             checksum=checksum,
         )
-        headers = [("ETag", f'"{version.etag}"'), *written_headers(description.encryption)]
-        headers += checksum_headers(checksum)
-        headers += made_version_headers(bucket, version)
-        return call.reply(200, headers)
+        return bucket, version
 
     def keep(
         self,
