@@ -222,12 +222,16 @@ def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         for name, value in sorted(fields.items())
         if name.startswith(_METADATA)
     )
-    size_bytes = sum(len(name) + len(value) for name, value in metadata)
+    check_metadata_size(sum(len(name) + len(value) for name, value in metadata))
+    return metadata
+
+
+def check_metadata_size(size_bytes: int) -> None:
+    """Reject more user metadata than an object can have. Raises `S3Error`."""
     if size_bytes > _METADATA_BYTES_MAX:
         message = "Your metadata headers exceed the maximum allowed metadata size"
         details = (("Size", str(size_bytes)), ("MaxSizeAllowed", str(_METADATA_BYTES_MAX)))
         raise S3Error(status=400, code="MetadataTooLarge", message=message, details=details)
-    return metadata
 
 
 def _decoded_word(found: re.Match[str]) -> str:

@@ -41,6 +41,11 @@ def document(name: str, *children: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def form_document(name: str, *children: str) -> bytes:
+    """Render a whole document as responses to forms have it: with no namespace."""
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{group(name, *children)}'.encode("utf-8", "surrogatepass")
+
+
 def iso_time(at_s: float) -> str:
     """`at_s` (seconds since 1970) as S3 writes times in documents: whole seconds, with three zeros behind them."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(at_s))
@@ -55,13 +60,22 @@ def parse(data: bytes, root: str) -> "XmlElement":
     """Read a document whose root is `root`. Raises `S3Error` (MalformedXML)."""
     if not data:
         raise S3Error(status=400, code="MissingRequestBodyError", message="Request body is empty.")
-    try:
-        node = ET.fromstring(data, parser=ET.XMLParser(target=_Builder()))  # noqa: S314 (_Builder takes no entities)
-    except (ET.ParseError, ValueError, LookupError) as error:  # LookupError: the encoding that it declares is unknown
-        raise malformed(str(error)[:_ERROR_CHARACTERS_MAX]) from error
+    node = _tree(data)
     if _local(node.tag) != root:
         raise malformed(f"its root is not <{root}>")
     return XmlElement(node)
+
+
+def root_of(data: bytes) -> str:
+    """Give the name of the root of a document. Raises `S3Error` (MalformedXML)."""
+    return _local(_tree(data).tag)
+
+
+def _tree(data: bytes) -> ET.Element:
+    try:
+        return ET.fromstring(data, parser=ET.XMLParser(target=_Builder()))  # noqa: S314 (_Builder takes no entities)
+    except (ET.ParseError, ValueError, LookupError) as error:  # LookupError: the encoding that it declares is unknown
+        raise malformed(str(error)[:_ERROR_CHARACTERS_MAX]) from error
 
 
 class _Builder(ET.TreeBuilder):

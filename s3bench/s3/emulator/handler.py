@@ -21,7 +21,7 @@ from s3bench.s3.emulator.encryption import check_part
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.locking import LockOperations
-from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.lookup import check_key_length, find_bucket
 from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
 from s3bench.s3.emulator.operation import (
@@ -34,6 +34,7 @@ from s3bench.s3.emulator.operation import (
     parse_query,
 )
 from s3bench.s3.emulator.plain_writing import Collected, PlainWrites, is_plain_write
+from s3bench.s3.emulator.posting import FormUpload, PostOperation
 from s3bench.s3.emulator.reading import ReadOperations
 from s3bench.s3.emulator.receiving import (
     DEFAULT_ALGORITHM,
@@ -45,7 +46,7 @@ from s3bench.s3.emulator.receiving import (
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.emulator.sharing import SharingOperations
-from s3bench.s3.emulator.store import KEY_BYTES_MAX, ObjectStore
+from s3bench.s3.emulator.store import ObjectStore
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
@@ -97,6 +98,7 @@ class Emulator:
         self._sharing = SharingOperations(self._store)
         self._writes = WriteOperations(self._store, self._memory)
         self._plain_writes = PlainWrites(self._intentions, self._writes)
+        self._posts = PostOperation(self._store, self._intentions, self._writes, self._authenticator, now)
         self._operations = self._table()
         load_algorithms()
         for name in settings.buckets:
@@ -212,18 +214,24 @@ class Emulator:
             return None
         return self._plain_writes.put(head, bucket, key, data, now_s=self._now(), date_line=date_line)
 
-    def _admit(self, head: RequestHead) -> Receiver | XmlDocument:
+    def _admit(self, head: RequestHead) -> Receiver | FormUpload | XmlDocument:
         """Find out what is asked for, and make ready for the body. Raises `S3Error` where it may not be done."""
         if head.garbled:
             raise S3Error(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
-        signature = None if self._authenticator is None else self._authenticator.check(head)
+        signature = None
+        is_form = head.method == "POST" and only_signed(head.query)  # no sub-resource; its signature is in the form
+        if self._authenticator is not None and not is_form:
+            signature = self._authenticator.check(head)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
-        check_members(operation, head.fields, query)
+        if operation is not Operation.POST_OBJECT:
+            check_members(operation, head.fields, query)
         asked = RequestedOperation(operation, bucket, key, query)
         if self._read_only and head.method not in {"GET", "HEAD"}:
             raise S3Error(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
+        if operation is Operation.POST_OBJECT:
+            return self._posts.receive(head, bucket)
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
         if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
@@ -238,10 +246,14 @@ class Emulator:
             collected, sink = sink, self._admit(head)
             if collected is not None:
                 sink.update(memoryview(collected.data))
-        assert isinstance(sink, Receiver | XmlDocument)
+        assert isinstance(sink, Receiver | FormUpload | XmlDocument)
         checksums, error = sink.outcome(body.trailers)
         if error is not None:
+            error.headers = (*error.headers, *self._cross_origin(head))
             return s3_error_reply(head, error, date_line, checksums=checksums, error=error.message)
+        cross_origin = self._cross_origin(head)
+        if isinstance(sink, FormUpload):
+            head, sink = sink.head, sink.receiver
         operation, bucket, key, query = sink.asked
         call = Call(
             head=head,
@@ -252,7 +264,7 @@ class Emulator:
             date_line=date_line,
             sink=sink,
             checksums=checksums,
-            cross_origin=self._cross_origin(head),
+            cross_origin=cross_origin,
         )
         return self._operations[operation](call)
 
@@ -300,6 +312,7 @@ class Emulator:
             Operation.LIST_MULTIPART_UPLOADS: lists.uploads,
             Operation.DELETE_OBJECTS: deletes.delete_many,
             Operation.PUT_OBJECT: writes.put,
+            Operation.POST_OBJECT: self._posts.post,
             Operation.COPY_OBJECT: copies.copy,
             Operation.GET_OBJECT: reads.get,
             Operation.HEAD_OBJECT: reads.get,
@@ -326,12 +339,7 @@ class Emulator:
             key = place
         else:
             bucket, _, key = place.partition("/")
-        if len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX:
-            details = (
-                ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
-                ("MaxSizeAllowed", str(KEY_BYTES_MAX)),
-            )
-            raise S3Error(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
+        check_key_length(key)
         return bucket, key
 
     def _bucket_of(self, host: str) -> str:

@@ -2,7 +2,7 @@
 
 from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.conditions import ObjectState
-from s3bench.s3.emulator.store import Bucket, ObjectStore, Version, Versioning
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, Bucket, ObjectStore, Version, Versioning
 from s3bench.s3.protocol.s3_error import S3Error
 
 _ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
@@ -15,6 +15,14 @@ def find_bucket(store: ObjectStore, name: str) -> Bucket:
         message, details = "The specified bucket does not exist", (("BucketName", name),)
         raise S3Error(status=404, code="NoSuchBucket", message=message, details=details)
     return bucket
+
+
+def check_key_length(key: str) -> None:
+    """Reject a key that is too long. Raises `S3Error`."""
+    size_bytes = len(key.encode("utf-8", "surrogatepass"))
+    if size_bytes > KEY_BYTES_MAX:
+        details = (("Size", str(size_bytes)), ("MaxSizeAllowed", str(KEY_BYTES_MAX)))
+        raise S3Error(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
 
 
 def find_version(bucket: Bucket, key: str, version_id: str | None, *, method: str = "GET") -> Version:

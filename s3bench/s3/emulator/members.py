@@ -43,6 +43,9 @@ _DESCRIPTION = frozenset({
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write-acp",
     "x-amz-meta-", "x-amz-storage-class", "x-amz-tagging", "x-amz-website-redirect-location",
 }) | WRITE_HEADERS | LOCK_HEADERS  # fmt: skip
+_FORM = frozenset({
+    "acl", "content-md5", "key", "policy", "redirect", "success_action_redirect", "success_action_status", "tagging",
+}) | {name for name in _DESCRIPTION if not name.startswith(("x-amz-acl", "x-amz-grant-", "x-amz-tagging"))}  # fmt: skip
 _LISTS = frozenset({
     "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write",
     "x-amz-grant-write-acp",
@@ -97,6 +100,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
     Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS | {BYPASS},
     Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
+    Operation.POST_OBJECT: _CHECKSUM_HEADERS | _FORM,
     Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
         "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
     },
@@ -125,7 +129,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
 }  # fmt: skip
 """The headers and query parameters that an operation reads: it does what they ask for, or rejects the value as S3 does.
-Headers are in lower case; `x-amz-meta-` stands for all user metadata."""
+Headers are in lower case; `x-amz-meta-` stands for all user metadata. PostObject has the fields of its form."""
 
 _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)

@@ -48,6 +48,7 @@ class Operation(Enum):
     LIST_MULTIPART_UPLOADS = "ListMultipartUploads"
     DELETE_OBJECTS = "DeleteObjects"
     PUT_OBJECT = "PutObject"
+    POST_OBJECT = "PostObject"
     COPY_OBJECT = "CopyObject"
     GET_OBJECT = "GetObject"
     HEAD_OBJECT = "HeadObject"
@@ -80,7 +81,7 @@ class RequestedOperation(NamedTuple):
 
 
 WRITES_DATA = frozenset({Operation.PUT_OBJECT, Operation.UPLOAD_PART})
-"""Operations whose body is object data; the bodies of all others are documents or nothing."""
+"""Operations whose body is object data; that of PostObject is a form, and those of all others documents or nothing."""
 
 _BUCKET = {
     ("GET", "location"): Operation.GET_BUCKET_LOCATION,
@@ -111,6 +112,7 @@ _BUCKET = {
     ("GET", ""): Operation.LIST_OBJECTS,
     ("HEAD", ""): Operation.HEAD_BUCKET,
     ("PUT", ""): Operation.CREATE_BUCKET,
+    ("POST", ""): Operation.POST_OBJECT,
     ("DELETE", ""): Operation.DELETE_BUCKET,
 }
 _OBJECT = {
@@ -195,8 +197,6 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     subresource = next((name for name in query if (method, name) in table), "") if query else ""
     operation = table.get((method, subresource))
     if operation is None:
-        if method == "POST":
-            raise not_implemented("browser-based uploads")
         raise _not_allowed(method, kind.upper())
     return _by_fields(operation, query, fields)
 

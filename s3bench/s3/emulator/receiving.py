@@ -227,6 +227,10 @@ class Receiver:
         if self._missing_bytes >= 0:
             self._target.write(piece)
 
+    def end(self) -> None:
+        """Take what came for all of the data, where there was room for more."""
+        self._missing_bytes = min(self._missing_bytes, 0)
+
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
         """Which declared checksums were right, and the error if one was not."""
         if self._missing_bytes:

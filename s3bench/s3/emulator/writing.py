@@ -27,6 +27,13 @@ class WriteOperations:
 
     def put(self, call: Call) -> Reply:
         """Store an object."""
+        bucket, version = self.store_received(call)
+        assert version.checksum is not None
+        headers = put_headers(version.etag, version.checksum, version.description.encryption)
+        return call.reply(200, headers + made_version_headers(bucket, version))
+
+    def store_received(self, call: Call) -> tuple[Bucket, Version]:
+        """Store the object data that came; gives its bucket and the new version."""
         bucket = find_bucket(self._store, call.bucket)
         received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
@@ -43,8 +50,7 @@ class WriteOperations:
             etag=received.etag(),
             checksum=checksum,
         )
-        headers = put_headers(version.etag, checksum, description.encryption)
-        return call.reply(200, headers + made_version_headers(bucket, version))
+        return bucket, version
 
     def keep(
         self,

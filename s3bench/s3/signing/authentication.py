@@ -1,4 +1,4 @@
-"""Checks that a request was signed with the secret key and is allowed to arrive now.
+"""Checks that a request, or a POST form, was signed with the secret key and is allowed to arrive now.
 
 The errors are S3's (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access key is known.
 `signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens are signed like every header,
@@ -7,7 +7,7 @@ but not looked at.
 
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -17,6 +17,7 @@ from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
     SignatureParameters,
     header_fault,
+    parameters_in_form,
     parameters_in_header,
     parameters_in_query,
     query_fault,
@@ -28,6 +29,7 @@ from s3bench.s3.signing.sigv4 import (
     SigningKeys,
     canonical_path,
     canonical_request,
+    sign_old,
     string_to_sign,
 )
 from s3bench.s3.signing.streaming import (
@@ -65,11 +67,12 @@ class Signature(msgspec.Struct, frozen=True):
 class Authenticator:
     """Checks requests against one pair of keys; `now` gives seconds since 1970."""
 
-    __slots__ = ("_access_key", "_keys", "_now", "_region")
+    __slots__ = ("_access_key", "_keys", "_now", "_region", "_secret_key")
 
     def __init__(self, access_key: str, secret_key: str, region: str, now: Callable[[], float]) -> None:
         self._access_key = access_key
         self._keys = SigningKeys(secret_key)
+        self._secret_key = secret_key
         self._region = region
         self._now = now
 
@@ -77,17 +80,7 @@ class Authenticator:
         """Give the signature of a request that may come in; raises `S3Error` for any other."""
         parameters = _parameters_of(head)
         presigned = parameters.expires_s is not None
-        if parameters.region != self._region:
-            fault = query_fault if presigned else header_fault
-            why = f"the region '{parameters.region}' is wrong; expecting '{self._region}'"
-            raise fault(why, (("Region", self._region),))
-        if parameters.access_key != self._access_key:
-            raise S3Error(
-                status=403,
-                code="InvalidAccessKeyId",
-                message="The AWS Access Key Id you provided does not exist in our records.",
-                details=(("AWSAccessKeyId", parameters.access_key),),
-            )
+        self._check_credential(parameters.access_key, parameters.region, presigned=presigned)
         _check_time(parameters, self._now())
         _check_payload(parameters.payload)
         _check_coverage(parameters, head)
@@ -99,8 +92,34 @@ class Authenticator:
         text = string_to_sign(parameters.timestamp, key.scope, request)
         signature = key.sign(text)
         if not hmac.compare_digest(signature.encode(), parameters.signature.encode()):
-            raise _does_not_match(parameters, text, request)
+            raise _does_not_match(parameters.access_key, text, parameters.signature, request)
         return Signature(parameters.access_key, parameters.timestamp, parameters.payload, signature, key)
+
+    def check_form(self, fields: Mapping[str, str]) -> None:
+        """Check the signature of a POST form, which covers its policy alone; raises `S3Error`.
+
+        `fields` are by lower-case names. How long the form may be used is up to the policy.
+        """
+        form = parameters_in_form(fields)
+        self._check_credential(form.access_key, form.region or self._region, presigned=True)
+        if form.date:
+            signature = self._keys.key(form.date, form.region).sign(form.policy)
+        else:
+            signature = sign_old(self._secret_key, form.policy)
+        if not hmac.compare_digest(signature.encode(), form.signature.encode()):
+            raise _does_not_match(form.access_key, form.policy, form.signature)
+
+    def _check_credential(self, access_key: str, region: str, *, presigned: bool) -> None:
+        if region != self._region:
+            fault = query_fault if presigned else header_fault
+            raise fault(f"the region '{region}' is wrong; expecting '{self._region}'", (("Region", self._region),))
+        if access_key != self._access_key:
+            raise S3Error(
+                status=403,
+                code="InvalidAccessKeyId",
+                message="The AWS Access Key Id you provided does not exist in our records.",
+                details=(("AWSAccessKeyId", access_key),),
+            )
 
 
 def _parameters_of(head: RequestHead) -> SignatureParameters:
@@ -190,19 +209,24 @@ def _check_coverage(parameters: SignatureParameters, head: RequestHead) -> None:
         )
 
 
-def _does_not_match(parameters: SignatureParameters, text: str, request: str) -> S3Error:
-    request_bytes = request.encode("latin-1")
+def _does_not_match(access_key: str, text: str, signature: str, request: str = "") -> S3Error:
+    """The error for a wrong signature of `text`, made from the canonical `request` where there is one."""
+    details = [
+        ("AWSAccessKeyId", access_key),
+        ("StringToSign", text),
+        ("SignatureProvided", signature),
+        ("StringToSignBytes", text.encode().hex(" ")),
+    ]
+    if request:
+        request_bytes = request.encode("latin-1")
+        details += [
+            ("CanonicalRequest", request_bytes.decode("utf-8", "replace")),
+            ("CanonicalRequestBytes", request_bytes.hex(" ")),
+        ]
     return S3Error(
         status=403,
         code="SignatureDoesNotMatch",
         message="The request signature we calculated does not match the signature you provided. "
         "Check your key and signing method.",
-        details=(
-            ("AWSAccessKeyId", parameters.access_key),
-            ("StringToSign", text),
-            ("SignatureProvided", parameters.signature),
-            ("StringToSignBytes", text.encode().hex(" ")),
-            ("CanonicalRequest", request_bytes.decode("utf-8", "replace")),
-            ("CanonicalRequestBytes", request_bytes.hex(" ")),
-        ),
+        details=tuple(details),
     )

@@ -1,12 +1,13 @@
-"""Signature parameters: what a request declares about its signature, in its Authorization header or in its query.
+"""Signature parameters: what a request declares about its signature, in its Authorization header, query or POST form.
 
-Reads both forms (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html and
-https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html) and rejects what is
+Reads all three (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html,
+https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html and
+https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-UsingHTTPPOST.html) and rejects what is
 malformed, in S3's words. Pure; `authentication` checks the signature.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -57,6 +58,19 @@ class SignatureParameters(msgspec.Struct, frozen=True):
     query: str
     payload: str
     expires_s: int | None
+
+
+class FormSignature(msgspec.Struct, frozen=True):
+    """The signature of a POST form; `policy` is what it covers, in base64 as it came.
+
+    Signature Version 2, which boto3 uses by default, has neither a `date` nor a `region`: they are empty.
+    """
+
+    access_key: str
+    signature: str
+    policy: str
+    date: str = ""
+    region: str = ""
 
 
 class _Credential(msgspec.Struct, frozen=True):
@@ -129,6 +143,47 @@ def parameters_in_query(head: RequestHead) -> SignatureParameters:
         head.fields.get("x-amz-content-sha256") or given.get("X-Amz-Content-Sha256") or UNSIGNED_PAYLOAD,
         _parse_expires(given["X-Amz-Expires"]),
     )
+
+
+FORM_SIGNATURE_FIELDS = frozenset({"x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"})
+"""The fields of a POST form that say how it is signed by Signature Version 4, in lower case."""
+
+_FORM_FIELDS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Signature", "policy")
+_OLD_FORM_FIELDS = ("AWSAccessKeyId", "Signature", "policy")
+
+
+def parameters_in_form(fields: Mapping[str, str]) -> FormSignature:
+    """Read the fields of a POST form, whose names are in lower case; raises `S3Error`."""
+    old = FORM_SIGNATURE_FIELDS.isdisjoint(fields)
+    if old and {"awsaccesskeyid", "signature"}.isdisjoint(fields):
+        raise S3Error(status=403, code="AccessDenied", message="Access Denied")
+    for name in _OLD_FORM_FIELDS if old else _FORM_FIELDS:
+        if not fields.get(name.lower()):
+            raise missing_field(name)
+    if old:
+        return FormSignature(fields["awsaccesskeyid"], fields["signature"], fields["policy"])
+    algorithm = fields["x-amz-algorithm"]
+    _check_algorithm(algorithm)
+    if algorithm != ALGORITHM:
+        raise _parameters(f'X-Amz-Algorithm only supports "{ALGORITHM}"')
+    credential = _parse_credential(fields["x-amz-credential"], query_fault)
+    at = timestamp_of(fields["x-amz-date"])
+    if at is None or at[0] != fields["x-amz-date"]:
+        raise _parameters("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"")
+    if not at[0].startswith(credential.date):
+        raise _parameters(_date_differs(credential.date, at[0]))
+    return FormSignature(
+        credential.access_key, fields["x-amz-signature"], fields["policy"], credential.date, credential.region
+    )
+
+
+def missing_field(name: str) -> S3Error:
+    """The error for a POST form without a field that it needs."""
+    message = (
+        f"Bucket POST must contain a field named '{name}'.  If it is specified, please check the order of the fields."
+    )
+    details = (("ArgumentName", name), ("ArgumentValue", ""))
+    return S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:

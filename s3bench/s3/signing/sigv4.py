@@ -4,7 +4,9 @@ See https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.htm
 verifying; the chunks of a body are in `streaming`.
 """
 
+import base64
 import hashlib
+import hmac
 import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote_to_bytes
@@ -84,6 +86,14 @@ def string_to_sign(timestamp: str, scope: str, request: str) -> str:
     """Give what the signature of the canonical `request` is calculated from; `timestamp` is like 20130524T000000Z."""
     digest = hashlib.sha256(request.encode("latin-1")).hexdigest()
     return f"{ALGORITHM}\n{timestamp}\n{scope}\n{digest}"
+
+
+def sign_old(secret_key: str, text: str) -> str:
+    """Give the signature of `text` by Signature Version 2, in base64, as POST forms may have it.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/HTTPPOSTForms.html
+    """
+    return base64.b64encode(hmac.digest(secret_key.encode(), text.encode(), "sha1")).decode()
 
 
 class SigningKey:

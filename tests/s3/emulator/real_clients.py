@@ -8,7 +8,7 @@ from botocore.config import Config
 from s3bench.s3.endpoint import EmulatorEndpoint
 
 
-def boto3_client(endpoint: EmulatorEndpoint) -> Any:
+def boto3_client(endpoint: EmulatorEndpoint, *, signature_version: str | None = None) -> Any:
     """A client that tries each request once."""
     return boto3.client(
         "s3",
@@ -16,5 +16,5 @@ def boto3_client(endpoint: EmulatorEndpoint) -> Any:
         region_name="us-east-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
+        config=Config(retries={"total_max_attempts": 1}, signature_version=signature_version),
     )

@@ -20,7 +20,8 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 
 MODEL = botocore.session.get_session().get_service_model("s3")
-OPERATIONS = sorted(Operation, key=lambda operation: operation.value)
+OPERATIONS = sorted(set(Operation) - {Operation.POST_OBJECT}, key=lambda operation: operation.value)
+"""All but PostObject, which browsers send and botocore does not know: test_post_policy."""
 COPIES = {Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY}
 BODIES = {
     Operation.CREATE_BUCKET: "<CreateBucketConfiguration>{}</CreateBucketConfiguration>",

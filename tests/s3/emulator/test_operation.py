@@ -17,6 +17,7 @@ COPY = {"x-amz-copy-source": "b/k"}
         ("GET", "", "prefix=x&versions", {}, Operation.LIST_OBJECT_VERSIONS),
         ("GET", "", "uploads", {}, Operation.LIST_MULTIPART_UPLOADS),
         ("POST", "", "delete", {}, Operation.DELETE_OBJECTS),
+        ("POST", "", "", {}, Operation.POST_OBJECT),
         ("GET", "k", "", {}, Operation.GET_OBJECT),
         ("GET", "k", "x-id=GetObject", {}, Operation.GET_OBJECT),
         ("GET", "k", "versionId=1", {}, Operation.GET_OBJECT),
@@ -39,7 +40,7 @@ def test_method_target_query_and_headers_tell_the_operation(
     [
         ("PUT", "", "", "", "MethodNotAllowed"),
         ("PATCH", "b", "k", "", "NotImplemented"),
-        ("POST", "b", "", "", "NotImplemented"),
+        ("POST", "b", "k", "", "MethodNotAllowed"),
         ("GET", "b", "", "inventory", "NotImplemented"),
         ("PUT", "b", "", "policy", "NotImplemented"),
         ("GET", "b", "k", "torrent", "NotImplemented"),
