@@ -57,8 +57,9 @@ DOWNLOAD = {
 # Few pairs and a generous level, so that a gate takes seconds.
 QUICK = ("--pairs", "10", "--false-alarm", "0.05", "--seed", "1")
 
-# Where a verdict is expected, a noisy machine gets the further looks that a gate takes by itself, and clients that sleep
-# so long that what other programs do to them is little of it: else a control fails, and the gate is rightly INVALID.
+# Where a verdict is expected, a noisy machine gets the further looks that a gate takes by itself, and clients that
+# sleep so long that what other programs do to them is little of it: else a control fails, and the gate is rightly
+# INVALID.
 PATIENT = ("--pairs", "10,20,40", *QUICK[2:])
 
 

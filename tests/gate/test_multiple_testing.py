@@ -468,7 +468,7 @@ def scaled(cell: ClientCellEvidence, factor: float) -> ClientCellEvidence:
     return replace(cell, pairs=tuple(pairs))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CELLS)
 def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float, list[float]]]) -> None:
     cells = made(drawn)
@@ -480,7 +480,7 @@ def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(CELLS, st.integers(-12, 12))
 def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]], power: int) -> None:
     cells = made(drawn)
@@ -493,7 +493,7 @@ def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]
     assert plain.undecided == other.undecided
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(CELLS)
 def test_the_bounds_shown_say_the_same_as_the_verdict(drawn: list[tuple[float, list[float]]]) -> None:
     for row in decide_rows(made(drawn), NO_FLOORS).rows:
@@ -531,7 +531,7 @@ LONG_CELLS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(LONG_CELLS, st.floats(-0.06, 0.06))
 def test_what_is_shown_stays_shown_as_pairs_come_in(drawn: list[tuple[float, list[float]]], later: float) -> None:
     cells = made([(shift, [*values[:10], *(value + later for value in values[10:])]) for shift, values in drawn])

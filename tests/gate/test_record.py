@@ -110,7 +110,7 @@ def test_a_replay_concludes_exactly_the_same(name: str) -> None:
     assert encode_record(read.concluded()) == encode_record(record)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(1e-3, 1e3), min_size=10, max_size=12), st.floats(1e-6, 1e4))
 def test_a_replay_of_any_times_concludes_exactly_the_same(times: list[float], baseline_s: float) -> None:
     record = replace(EMPTY, cells=(paired(times, times[::-1], baseline_s=baseline_s),)).concluded()

@@ -35,7 +35,7 @@ def test_every_document_is_rendered_or_refused_in_words(form: Format) -> None:
 
 
 @pytest.mark.parametrize("form", RENDERINGS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(name=TEXTS, key=TEXTS, value=TEXTS, label=TEXTS)
 def test_no_text_brings_a_control_character_into_any_format(
     form: Format, name: str, key: str, value: str, label: str

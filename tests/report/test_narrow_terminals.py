@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.gate.record import GateRecord
@@ -129,7 +129,6 @@ def tables(draw: st.DrawFn) -> Table:
     return Table(columns=(TableColumn(heading="NAME", cells=first.cells), *draw(st.lists(column, max_size=6))))
 
 
-@settings(deadline=None)
 @given(tables(), st.integers(30, 80))
 def test_no_figure_of_any_table_is_cut_at_any_width(table: Table, width: int) -> None:
     check(table, width, list(table_lines(table, width=width)))

@@ -157,7 +157,7 @@ class TestFindingChanges:
         assert len(found(values)) == 9
         assert time.process_time() - started_s < 0.5
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @example([1e-290] * 6 + [1e300] * 6)
     @given(st.lists(POSITIVE, max_size=30))
     def test_any_positive_values_give_points_inside_the_series(self, values: list[float]) -> None:
@@ -165,7 +165,7 @@ class TestFindingChanges:
             assert 1 <= point.first <= point.index <= point.last < len(values)
             assert 0 < point.p_value <= 0.01
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=10)
     @given(st.floats(min_value=1e-9, max_value=1e9))
     def test_the_unit_of_the_values_does_not_matter(self, scale: float) -> None:
         values = noisy(default_rng(15), (20, 0), (20, 5))

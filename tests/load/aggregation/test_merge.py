@@ -119,7 +119,7 @@ def loads(draw: st.DrawFn) -> list[Operation]:
 _UNDETERMINED = ("seconds", "stalls", "waiting_max", "without_service")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(loads())
 def test_the_parts_of_a_run_are_the_whole_run_when_merged(more: list[Operation]) -> None:
     operations = [*mixed(0, length_ns=50 * MS), *mixed(1, length_ns=80 * MS), *more]  # some of each kind

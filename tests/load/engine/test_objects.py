@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
@@ -67,7 +67,6 @@ class TestBodies:
         assert Counter(sizes) == {10: 179, 102_400: 77}
         assert all(zlib.crc32(content(made.body(number))) == made.body(number).crc32() for number in range(SLOTS))
 
-    @settings(deadline=None)
     @given(st.data())
     def test_a_part_has_the_bytes_and_checksums_of_its_range(self, data: st.DataObject) -> None:
         size_bytes = data.draw(st.sampled_from([1, 15, 16, 40, 5000, 70_000]))
@@ -138,7 +137,6 @@ class TestBodies:
 
 
 class TestSlots:
-    @settings(deadline=None)
     @given(st.integers(0, 2**40))
     def test_each_256_numbers_have_every_slot_once(self, block: int) -> None:
         assert sorted(slot_of(number) for number in range(block * SLOTS, (block + 1) * SLOTS)) == list(range(SLOTS))
@@ -195,7 +193,6 @@ class TestPool:
             body.part(start + pool_bytes, start + pool_bytes + 5000)
         )
 
-    @settings(deadline=None)
     @given(st.integers(0, 3_000_000), st.integers(0, 3_000_000))
     def test_the_checksum_of_any_range_is_that_of_its_pieces(self, start: int, length: int) -> None:
         pool = POOL

@@ -3,7 +3,7 @@ from itertools import chain, repeat
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -136,7 +136,6 @@ class TestZipf:
             step = float((masses[rank + 1] - masses[rank]) / masses[-1])
             assert zipf.ranks(np.array([end - step / 100, end + step / 100])).tolist() == [rank, rank + 1]
 
-    @settings(deadline=None)
     @given(st.floats(0, 1, exclude_max=True), st.integers(1, 2**31 - 1), st.floats(0, 4))
     def test_every_number_is_an_object(self, uniform: float, objects: int, exponent: float) -> None:
         number = int(Zipf(objects, exponent).numbers(np.array([uniform]))[0])
@@ -175,7 +174,6 @@ class TestWriting:
 
 
 class TestDeleting:
-    @settings(deadline=None)
     @given(st.integers(0, 3000), st.integers(1, 4))
     @example(2048, 2)  # whole batches
     def test_deletes_alone_take_the_workers_share_once_each(self, objects: int, workers: int) -> None:

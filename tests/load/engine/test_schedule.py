@@ -2,7 +2,7 @@ from itertools import chain, islice, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -33,7 +33,6 @@ def test_a_constant_rate_has_equal_gaps_from_the_start_on() -> None:
     assert starts(5, 4.0, Arrivals.CONSTANT, seed=1) == [0, S // 4, S // 2, 3 * S // 4, S]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 7), st.sampled_from([0.0, 2.5]))
 def test_workers_of_a_constant_rate_interleave_to_the_whole_rate(workers: int, ramp_s: float) -> None:
     together = sorted(
@@ -70,7 +69,6 @@ def test_poisson_workers_together_are_poisson_arrivals_of_the_whole_rate() -> No
     assert 0.0005 < stats.chi2(len(counts)).cdf(dispersion) < 0.9995
 
 
-@settings(deadline=None)
 @given(st.sampled_from(Arrivals), st.floats(0.1, 1e6), st.floats(0, 100), st.integers(0, 2**64 - 1))
 def test_starts_ascend(arrivals: Arrivals, rate_per_s: float, ramp_s: float, seed: int) -> None:
     found = starts(1500, rate_per_s, arrivals, seed=seed, worker=1, workers=2, ramp_s=ramp_s)
@@ -101,7 +99,6 @@ def test_a_poisson_ramp_has_uniform_squares_of_its_times() -> None:
     assert stats.kstest((within / 20) ** 2, stats.uniform.cdf).pvalue > 0.001
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**12), st.integers(1, 100))
 def test_shares_are_even_and_add_up(total: int, count: int) -> None:
     shares = [share_of(total, index, count) for index in range(count)]

@@ -24,7 +24,7 @@ REQUESTS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(REQUESTS, max_size=300))
 def test_the_file_of_any_log_is_read_as_the_profile_and_names_nobody(requests: list[LoggedRequest]) -> None:
     workload = fitted([*requests, request(GET)])

@@ -3,7 +3,7 @@ import math
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -43,7 +43,6 @@ def test_one_size_is_one_slot(text: str, size_bytes: int) -> None:
     assert parse_sizes(text) == Sizes(text=text, slots=(size_bytes,))
 
 
-@settings(deadline=None)
 @given(st.integers(0, SIZE_BYTES_MAX) | st.integers(0, 5000).map(lambda count: count * KIB))
 def test_a_fixed_size_has_a_text_that_means_it(size_bytes: int) -> None:
     assert parse_sizes(fixed(size_bytes).text) == fixed(size_bytes)
@@ -64,7 +63,6 @@ def test_the_same_size_twice_adds_up() -> None:
     assert parse_sizes("1K:1,2K:2,1024:1").slots == (KIB,) * 128 + (2 * KIB,) * 128
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(10, 100), min_size=1, max_size=20))
 def test_no_size_is_more_than_one_slot_from_its_share(weights: list[int]) -> None:
     slots = parse_sizes(",".join(f"{index}:{weight}" for index, weight in enumerate(weights))).slots
@@ -152,7 +150,6 @@ def test_what_is_no_size_is_refused_with_the_reason_and_what_is_right(text: str,
     assert "lognormal:64KiB,1.5" in refused.value.fix
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="0123456789KMGTiB.:,-uniformlgal ", max_size=30))
 def test_any_text_gives_sizes_or_is_refused(text: str) -> None:
     try:

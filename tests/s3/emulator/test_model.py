@@ -401,7 +401,6 @@ def run(machine: Callable[[], RuleBasedStateMachine], examples: int, steps: int)
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
         ),

@@ -218,7 +218,7 @@ streams = st.lists(fragments | st.binary(max_size=20), min_size=1, max_size=12)
 
 
 @given(pieces=streams, verify=st.booleans(), at_once=st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_stream_of_bytes_hangs_or_breaks_the_server(
     wire: Any, pieces: list[bytes], verify: bool, at_once: bool
 ) -> None:
