@@ -22,6 +22,7 @@ from conformance.scenarios import SCENARIOS
 from conformance.servers import Missing, Server, emulator, moto, versitygw
 from conformance.session import Answer, Session
 from conformance.verdicts import Verdicts, read_verdicts
+from conformance.written import read_scenarios
 
 AREAS: tuple[Callable[[Session], None], ...] = (
     buckets.service,
@@ -65,20 +66,28 @@ def recorded_witness(directory: Path | None) -> Witness:
     if directory is None:
         raise Missing("name their directory with --recorded")
     try:
-        read_recordings(directory)
+        written = read_scenarios(read_recordings(directory))
     except OSError as error:
         raise Missing(str(error)) from error
-    with emulator() as server:
-        return witness(server, directory, SCENARIOS | LOCK_SCENARIOS)
+    with emulator("--etag", "md5") as server:
+        return witness(server, directory, written | SCENARIOS | LOCK_SCENARIOS)
 
 
 def _summary(first: Witness) -> str:
     """How many scenarios were compared, and why others were not."""
     skipped = sum(len(names) for names in first.skipped.values())
+    found = differences("aws", first.ours, first.recorded)
+    different = {difference.call.partition(": ")[0] for difference in found}
+    explained = read_verdicts().explain(found)
+    unexplained = {difference.call.partition(": ")[0] for difference in found if difference not in explained}
     lines = [
-        f"recorded: {len(first.played)} scenarios compared in {len(first.ours)} steps",
-        f"  {len(first.unwritten):3} not compared: their requests are not written",
-        f"  {skipped:3} not comparable, of these",
+        f"recorded: {len(first.played)} scenarios compared in {len(first.ours)} steps, of these",
+        f"  {len(first.played) - len(different):3} equal in every step",
+        f"  {len(different - unexplained):3} equal but for differences that have a verdict",
+        f"  {len(unexplained):3} different",
+        f"  {len(first.left)} of their steps are not compared: their requests are not written",
+        f"{len(first.unwritten):5} scenarios not compared: their requests are not written",
+        f"{skipped:5} scenarios not comparable, of these",
     ]
     lines += [f"  {len(names):3}   {reason}" for reason, names in sorted(first.skipped.items())]
     return "\n".join(lines)
@@ -141,6 +150,7 @@ def _document(
             "steps": len(first.ours),
             "not_comparable": first.skipped,
             "not_written": first.unwritten,
+            "steps_not_written": first.left,
         },
         "differences": [
             {

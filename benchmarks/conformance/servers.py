@@ -37,12 +37,24 @@ class Missing(Exception):
 
 
 @contextmanager
-def emulator() -> Iterator[Server]:
-    """Start the emulator, by `s3bench serve`."""
+def emulator(*more: str) -> Iterator[Server]:
+    """Start the emulator, by `s3bench serve` with `more` options."""
     port = _free_port()
     program = _program("s3bench", None, "install this project")
     keys = {"S3BENCH_SECRET_KEY": SECRET_KEY}
-    command = [program, "serve", "--port", str(port), "--log", "none", "--access-key", ACCESS_KEY, "--domain", DOMAIN]
+    command = [
+        program,
+        "serve",
+        "--port",
+        str(port),
+        "--log",
+        "none",
+        "--access-key",
+        ACCESS_KEY,
+        "--domain",
+        DOMAIN,
+        *more,
+    ]
     with _started("emulator", command, port, keys) as server:
         yield server
 

@@ -64,16 +64,14 @@ class BucketOperations:
             raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
         known = self._store.buckets.items() if region in {"", self._region} else ()
         found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
-
-        def arn_and_region(name: str) -> tuple[str, str]:
-            return element("BucketArn", arn_of(name)), element("BucketRegion", self._region)
-
+        where = (element("BucketRegion", self._region),) if call.query else ()
         buckets = (
             group(
                 "Bucket",
                 element("Name", bucket.name),
                 element("CreationDate", iso_time(bucket.created_s)),
-                *(arn_and_region(bucket.name) if call.query else ()),
+                element("BucketArn", arn_of(bucket.name)),
+                *where,
             )
             for bucket in found[:limit]
         )
@@ -194,6 +192,12 @@ class BucketOperations:
                 "this request was sent to."
             )
             raise S3Error(status=400, code="IllegalLocationConstraintException", message=message)
+        if any(key.startswith("aws:") for key, _ in tags):
+            message = (
+                'User-defined tag keys can\'t start with "aws:". This prefix is reserved for system tags. Remove '
+                '"aws:" from your tag keys and try again.'
+            )
+            raise S3Error(status=400, code="InvalidTag", message=message)
         return checked_tags(tags, "bucket")
 
 

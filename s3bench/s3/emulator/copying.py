@@ -40,7 +40,7 @@ class CopyOperation:
         description = _copied_description(call, bucket, source)
         check_future(description.lock, call.now_s)
         if (source_bucket, source_key) == (call.bucket, call.key) and version_id is None:
-            _check_changes(call, source, description)
+            _check_changes(call, bucket, source, description)
         assert source.content is not None
         if source.size_bytes > COPY_BYTES_MAX:
             message = f"The specified copy source is larger than the {COPY_BYTES_MAX} bytes that can be copied at once"
@@ -146,12 +146,12 @@ def _directive(call: Call, name: str) -> str:
     return value
 
 
-def _check_changes(call: Call, source: Version, description: Description) -> None:
-    """Reject a copy of an object to itself that changes nothing."""
+def _check_changes(call: Call, bucket: Bucket, source: Version, description: Description) -> None:
+    """Reject a copy of an object to itself that changes nothing; a chosen default encryption may change its bytes."""
     replaced = _directive(call, "x-amz-metadata-directive") == "REPLACE"
     changed = description.storage_class != source.description.storage_class
     named = {"x-amz-storage-class", REDIRECT, SSE, *CUSTOMER_HEADERS}
-    if not replaced and not changed and named.isdisjoint(call.fields):
+    if not replaced and not changed and not bucket.encryption_was_set and named.isdisjoint(call.fields):
         message = (
             "This copy request is illegal because it is trying to copy an object to itself without changing the "
             "object's metadata, storage class, website redirect location or encryption attributes."

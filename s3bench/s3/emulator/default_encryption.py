@@ -37,11 +37,14 @@ class DefaultEncryptionOperations:
         if len(rules) != 1:
             raise malformed(f"it has {len(rules)} rules")
         bucket.encryption = _default_of(rules[0])
+        bucket.encryption_was_set = True
         return call.reply(200)
 
     def delete_default(self, call: Call) -> Reply:
         """Go back to SSE-S3."""
-        find_bucket(self._store, call.bucket).encryption = None
+        bucket = find_bucket(self._store, call.bucket)
+        bucket.encryption = None
+        bucket.encryption_was_set = False
         return call.reply(204)
 
 

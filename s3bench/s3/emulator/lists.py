@@ -61,7 +61,7 @@ class ListOperations:
                 "ListBucketResult",
                 element("Name", bucket.name),
                 element("Prefix", write(prefix)),
-                *((element("StartAfter", write(start)),) if start else ()),
+                *((element("StartAfter", write(start)),) if start and token is None else ()),
                 *(() if token is None else (element("ContinuationToken", token),)),
                 *((element("NextContinuationToken", _token(page.last)),) if page.truncated else ()),
                 element("KeyCount", len(page)),
@@ -124,7 +124,7 @@ class ListOperations:
                 element("UploadIdMarker", id_marker if marker else ""),
                 element("NextKeyMarker", write(page.last) if ended_by_upload else ""),
                 element("NextUploadIdMarker", page.entries[-1].upload_id if ended_by_upload else ""),
-                element("Prefix", write(prefix)),
+                *((element("Prefix", write(prefix)),) if prefix else ()),
                 *((element("Delimiter", write(delimiter)),) if delimiter else ()),
                 element("MaxUploads", limit),
                 *((element("EncodingType", "url"),) if "encoding-type" in call.query else ()),
@@ -181,11 +181,8 @@ def _objects_from(bucket: Bucket) -> Callable[[str, bool], Iterator[tuple[str, V
 
 def _versions_from(bucket: Bucket, marker: str, id_marker: str) -> Callable[[str, bool], Iterator[tuple[str, Version]]]:
     def entries(start: str, inclusive: bool) -> Iterator[tuple[str, Version]]:  # noqa: FBT001 (listing.From)
-        if id_marker and start == marker and marker in bucket.keys:
-            versions = bucket.keys[marker].versions
-            ids = [version.version_id for version in versions]
-            if id_marker in ids:
-                yield from ((marker, version) for version in versions[ids.index(id_marker) + 1 :])
+        if id_marker and start == marker:
+            yield from ((marker, version) for version in bucket.versions_before(marker, id_marker))
         for key in bucket.keys.irange(minimum=start, inclusive=(inclusive, True)):
             yield from ((key, version) for version in bucket.keys[key].versions)
 

@@ -173,10 +173,13 @@ def check_members(operation: Operation, fields: Mapping[str, str], query: Mappin
     """Reject headers and query parameters that ask for what `operation` does not do. Raises `S3Error`."""
     if not TRANSPORT.issuperset(fields):
         accepted = _ACCEPTED[operation]
-        if not accepted.issuperset(fields):
-            for name in fields:
-                if name.startswith("x-amz-") and name not in accepted and not name.startswith("x-amz-meta-"):
-                    raise _not_implemented(name)
+        unread = [
+            name
+            for name in fields
+            if name.startswith("x-amz-") and name not in accepted and not name.startswith("x-amz-meta-")
+        ]
+        if unread:
+            raise _not_implemented(min(unread))
         for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
             if name in fields:
                 _check_owner(fields[name])

@@ -156,14 +156,15 @@ class Key:
 class Bucket:
     """One bucket.
 
-    `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3. Where it `is_locking`, versions
-    can have locks, and new ones have the `default_retention`.
+    `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3; `encryption_was_set` is whether
+    a request chose it. Where it `is_locking`, versions can have locks, and new ones have the `default_retention`.
     """
 
     def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
         self.name = name
         self.region = region
         self.encryption: Encryption | None = None
+        self.encryption_was_set = False
         self.cors_rules: tuple[CorsRule, ...] = ()
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None
@@ -202,13 +203,29 @@ class Bucket:
             return None
         return next((version for version in found.versions if version.version_id == version_id), None)
 
+    def versions_before(self, key: str, version_id: str) -> list[Version]:
+        """Give the versions of `key` that are older than `version_id`, which may have been removed, newest first."""
+        found = self.keys.get(key)
+        if found is None:
+            return []
+        ids = [version.version_id for version in found.versions]
+        if version_id in ids:
+            return found.versions[ids.index(version_id) + 1 :]
+        if version_id == NULL_VERSION or not self.could_have(version_id):
+            return []
+        older = iter(range(found.made - 1, -1, -1))  # versions are made in the order of their ids' numbers
+        if all(self._version_id(key, number) != version_id for number in older):
+            return []
+        numbers = {self._version_id(key, number) for number in older}
+        first = next((index for index, name in enumerate(ids) if name in numbers), len(ids))
+        return found.versions[first:]
+
     def next_version_id(self, key: str) -> str:
         """Give the id of a version that is put now: `null` unless versioning is enabled."""
         if self.versioning is not Versioning.ENABLED:
             return NULL_VERSION
         found = self.keys.get(key)
-        identity = self._id("version", key, self._gone.get(key, 0) if found is None else found.made)
-        return self._sealed(identity[:_ID_DIGITS])
+        return self._version_id(key, self._gone.get(key, 0) if found is None else found.made)
 
     def next_upload_id(self, key: str) -> str:
         """Give the id of an upload that begins now: of one key's, each sorts behind those before.
@@ -264,6 +281,10 @@ class Bucket:
         before = len(found.versions)
         found.versions[:] = [version for version in found.versions if version.version_id != NULL_VERSION]
         self.versions -= before - len(found.versions)
+
+    def _version_id(self, key: str, number: int) -> str:
+        """Give the id of the version of `key` that was made after `number` others."""
+        return self._sealed(self._id("version", key, number)[:_ID_DIGITS])
 
     def _id(self, kind: str, key: str, count: int) -> str:
         seed = f"{self._seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")

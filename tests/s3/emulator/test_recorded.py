@@ -54,6 +54,68 @@ def xml(name: str, *children: str) -> str:
     return f"<{name}>{''.join(children)}</{name}>"
 
 
+def test_a_list_of_versions_goes_on_behind_a_version_that_was_deleted(s3: Asker) -> None:
+    # TestS3ListObjectVersions::test_list_objects_versions_with_prefix_only_and_pagination
+    versioning(s3, "Enabled")
+    ids = [s3.ask("PUT", "k").headers["x-amz-version-id"] for _ in range(5)][::-1]
+    for version_id in ids[:3]:
+        assert s3.ask("DELETE", "k", query={"versionId": version_id}).status == 204
+    for marker, left in ((ids[2], ids[3:]), (ids[0], ids[3:]), (ids[3], ids[4:]), (ids[4], []), ("null", [])):
+        query = {"versions": "", "key-marker": "k", "version-id-marker": marker}
+        page = s3.ask("GET", query=query)
+        assert page.texts("Version/VersionId") == left
+        assert page.texts("Version/IsLatest") == [str(version_id == ids[3]).lower() for version_id in left]
+
+
+def test_lists_repeat_what_s3_repeats(s3: Asker) -> None:
+    # TestS3ListMultipartUploads::test_list_multiparts_next_marker, ..._with_prefix_and_delimiter
+    # TestS3ListObjectsV2::test_list_objects_v2_continuation_start_after
+    for query, prefix in (({"uploads": ""}, []), ({"uploads": "", "prefix": "a"}, ["a"])):
+        assert s3.ask("GET", query=query).texts("Prefix") == prefix
+    for key in "abc":
+        s3.ask("PUT", key)
+    first = s3.ask("GET", query={"list-type": "2", "max-keys": "1", "start-after": "a"})
+    assert first.texts("StartAfter") == ["a"]
+    token = first.texts("NextContinuationToken")[0]
+    rest = s3.ask("GET", query={"list-type": "2", "start-after": "c", "continuation-token": token})
+    assert (rest.texts("StartAfter"), rest.texts("Contents/Key")) == ([], ["c"])
+
+
+def test_a_copy_in_place_may_change_nothing_where_the_bucket_has_a_chosen_encryption(s3: Asker) -> None:
+    # TestS3::test_copy_in_place_with_bucket_encryption
+    s3.ask("PUT", "k")
+    rule = xml("Rule", xml("ApplyServerSideEncryptionByDefault", xml("SSEAlgorithm", "AES256")))
+    body = xml("ServerSideEncryptionConfiguration", rule).encode()
+    assert s3.ask("PUT", "k", headers=COPY).code == "InvalidRequest"
+    assert s3.ask("PUT", query={"encryption": ""}, body=body).status == 200
+    assert s3.ask("PUT", "k", headers=COPY).status == 200
+    assert s3.ask("DELETE", query={"encryption": ""}).status == 204
+    assert s3.ask("PUT", "k", headers=COPY).code == "InvalidRequest"
+
+
+def test_a_list_of_all_buckets_has_their_arns(s3: Asker) -> None:
+    # TestS3::test_delete_bucket_with_content, TestS3ListBuckets::test_list_buckets_with_max_buckets
+    for query, regions in (({}, []), ({"max-buckets": "1"}, ["us-east-1"])):
+        listed = s3.ask("GET", bucket="", query=query)
+        assert listed.texts("Buckets/Bucket/BucketArn") == ["arn:aws:s3:::bucket"]
+        assert listed.texts("Buckets/Bucket/BucketRegion") == regions
+
+
+def test_a_new_bucket_cannot_have_a_system_tag(s3: Asker) -> None:
+    # TestS3BucketObjectTagging::test_create_bucket_with_tags_exc
+    tag = xml("Tags", xml("Tag", xml("Key", "aws:tag"), xml("Value", "v")))
+    answer = s3.ask("PUT", bucket="tagged", body=xml("CreateBucketConfiguration", tag).encode())
+    assert refusal_of(answer) == refused(400, "InvalidTag")
+    assert answer.texts("Message")[0].startswith('User-defined tag keys can\'t start with "aws:".')
+
+
+def test_of_several_conditions_that_s3_does_not_take_the_first_by_name_is_told(s3: Asker) -> None:
+    # TestS3DeletePrecondition::test_delete_object_if_match_all_non_express
+    headers = {"x-amz-if-match-size": "1", "x-amz-if-match-last-modified-time": "x", "if-match": "y"}
+    told = refused(501, "NotImplemented", Header="x-amz-if-match-last-modified-time")
+    assert refusal_of(s3.ask("DELETE", "k", headers=headers)) == told
+
+
 def versioning(s3: Asker, status: str) -> Answer:
     body = xml("VersioningConfiguration", xml("Status", status)).encode()
     return s3.ask("PUT", query={"versioning": ""}, body=body)
