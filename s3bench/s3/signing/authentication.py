@@ -1,8 +1,8 @@
 """Checks that a request was signed with the secret key and is allowed to arrive now.
 
 The errors are S3's (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access key is known.
-`signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens are signed like every header,
-but not looked at.
+`signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens of STS are signed like every
+header, but not looked at.
 """
 
 import hmac
@@ -17,12 +17,14 @@ from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
     SignatureParameters,
     header_fault,
+    incorrect_service,
     parameters_in_header,
     parameters_in_query,
     query_fault,
     unsupported_mechanism,
 )
 from s3bench.s3.signing.sigv4 import (
+    SERVICE,
     UNSIGNED_PAYLOAD,
     SigningKey,
     SigningKeys,
@@ -73,15 +75,23 @@ class Authenticator:
         self._region = region
         self._now = now
 
-    def check(self, head: RequestHead) -> Signature:
-        """Give the signature of a request that may come in; raises `S3Error` for any other."""
+    def check(
+        self, head: RequestHead, *, service: str | None = SERVICE, credentials: tuple[str, SigningKeys] | None = None
+    ) -> Signature:
+        """Give the signature of a request that may come in; raises `S3Error` for any other.
+
+        It is signed for `service` (`None`: for any), by the `credentials` of a session where it belongs to one.
+        """
+        access_key, keys = credentials or (self._access_key, self._keys)
         parameters = _parameters_of(head)
         presigned = parameters.expires_s is not None
         if parameters.region != self._region:
             fault = query_fault if presigned else header_fault
             why = f"the region '{parameters.region}' is wrong; expecting '{self._region}'"
             raise fault(why, (("Region", self._region),))
-        if parameters.access_key != self._access_key:
+        if service is not None and parameters.service != service:
+            raise incorrect_service(parameters.service, service, query_fault if presigned else header_fault)
+        if parameters.access_key != access_key:
             raise S3Error(
                 status=403,
                 code="InvalidAccessKeyId",
@@ -91,7 +101,7 @@ class Authenticator:
         _check_time(parameters, self._now())
         _check_payload(parameters.payload)
         _check_coverage(parameters, head)
-        key = self._keys.key(parameters.date, parameters.region)
+        key = keys.key(parameters.date, parameters.region, parameters.service)
         path = canonical_path(head.path)
         request = canonical_request(
             head.method, path, parameters.query, head.fields, parameters.signed, parameters.payload
