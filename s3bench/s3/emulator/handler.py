@@ -234,16 +234,18 @@ class Emulator:
         session = self._sessions.session_of(head, bucket, self._now())
         if self._authenticator is None:
             return None
-        credentials = None if session is None else (session.access_key, session.keys)
-        return self._authenticator.check(head, service=EXPRESS_SERVICE, credentials=credentials)
+        if session is None:
+            return self._authenticator.check(head, service=EXPRESS_SERVICE)
+        # The CRT of the AWS CLI signs for s3 here, so S3 takes that as well.
+        return self._authenticator.check(head, service=None, credentials=(session.access_key, session.keys))
 
     def _check_bucket_type(self, operation: Operation, name: str, head: RequestHead, query: Mapping[str, str]) -> None:
         """Reject what buckets of the type that `name` says do not have. Raises `S3Error`."""
-        if not is_directory_bucket(name):
+        if is_directory_bucket(name):
+            bucket = self._store.buckets.get(name)
+            check_supported(operation, head.fields, query, None if bucket is None else bucket.encryption)
+        elif name:
             check_general_purpose(operation, head.fields)
-            return
-        bucket = self._store.buckets.get(name)
-        check_supported(operation, head.fields, query, None if bucket is None else bucket.encryption)
 
     def _answer(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         sink = body.sink or self._admit(head)

@@ -192,6 +192,8 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     """Recognise the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
     if not bucket:
         if method == "GET":
+            if "session" in query:
+                return Operation.CREATE_SESSION
             express = _EXPRESS_SCOPE in fields.get("authorization", "")
             return Operation.LIST_DIRECTORY_BUCKETS if express else Operation.LIST_BUCKETS
         raise _not_allowed(method, "SERVICE")

@@ -3,6 +3,9 @@
 A session is for one bucket and ends after five minutes
 (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html). Its token says all about it and carries a
 message authentication code, so nothing is kept about sessions.
+
+The CRT asks the host of its requests for a session and leaves out the path. At an endpoint that is an IP address the
+bucket is in the path, so there the request names none: such a session is for all directory buckets.
 """
 
 import base64
@@ -44,7 +47,7 @@ class _Claims(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressSession:
-    """Temporary credentials for `bucket`, good until `expires_s` (seconds since 1970)."""
+    """Temporary credentials for `bucket` (empty: for all), good until `expires_s` (seconds since 1970)."""
 
     bucket: str
     access_key: str
@@ -64,7 +67,7 @@ class Sessions:
         self._read = lru_cache(maxsize=_KNOWN_MAX)(self._parse)
 
     def create(self, bucket: str, now_s: float, *, is_read_only: bool = False) -> ExpressSession:
-        """Begin a session for `bucket`."""
+        """Begin a session for `bucket`, or for all where it is empty."""
         self._count += 1
         claims = msgspec.json.encode(_Claims(bucket, int(now_s) + SESSION_S, is_read_only, self._count))
         token = base64.urlsafe_b64encode(self._digest(b"token", claims) + claims).decode()
@@ -89,7 +92,7 @@ class Sessions:
             raise S3Error(status=400, code="InvalidToken", message=message)
         if now_s >= session.expires_s:
             raise S3Error(status=400, code="ExpiredToken", message="The provided token has expired.")
-        if session.bucket != bucket or (session.is_read_only and head.method not in {"GET", "HEAD"}):
+        if session.bucket not in {"", bucket} or (session.is_read_only and head.method not in {"GET", "HEAD"}):
             raise S3Error(status=403, code="AccessDenied", message="Access Denied")
         return session
 
@@ -126,7 +129,7 @@ class SessionOperations:
 
     def create(self, call: Call) -> Reply:
         """CreateSession."""
-        bucket = find_bucket(self._store, call.bucket)
+        encryption = find_bucket(self._store, call.bucket).encryption if call.bucket else None
         mode = call.fields.get(SESSION_MODE, "ReadWrite")
         if mode not in {"ReadOnly", "ReadWrite"}:
             raise not_implemented(f"the session mode {mode[:50]}", header=SESSION_MODE)
@@ -141,4 +144,4 @@ class SessionOperations:
                 element("Expiration", iso_time(session.expires_s)),
             ),
         )
-        return call.reply(200, completed_headers(bucket.encryption), result)
+        return call.reply(200, completed_headers(encryption), result)
