@@ -1,11 +1,14 @@
 """Directory buckets by real clients, as they address them at our endpoint: aws-cli, boto3 with the CRT, s5cmd."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from s3bench.clients.environment import Credentials
+from s3bench.load.session.bucket import LiveBucket
 from s3bench.s3.emulator.settings import EmulatorSettings
 from tests.e2e.conftest import MIB, Emulators
 from tests.e2e.programs import Bench
@@ -55,3 +58,42 @@ def test_s5cmd_reads_where_no_signature_is_checked(emulators: Emulators, tmp_pat
         assert bench.s5cmd("cat", f"s3://{BUCKET}/k") == b"x"
         assert bench.s5cmd("ls", f"s3://{BUCKET}").split()[-1] == b"k"
         bench.s5cmd("cp", "file", f"s3://{BUCKET}/l", code=1)  # it sends Content-MD5, which such buckets reject
+
+
+def test_a_load_runs_in_a_session_and_leaves_nothing(
+    emulators: Emulators, load: Callable[..., Result], tmp_path: Path
+) -> None:
+    settings = EmulatorSettings(buckets=(BUCKET,), access_key=KEYS.access_key, secret_key=KEYS.secret_key)
+    mix = "get=5,put=3,delete=1,list=1,head=1,copy=1,range=1,multipart=1"
+    with emulators.armed(tls=True, settings=settings) as emulator:
+        keys = ("-a", KEYS.access_key, "-s", KEYS.secret_key, "-b", BUCKET, "-u", emulator.url)
+        trust = ("--ca-bundle", str(emulator.ca_bundle))
+        work = (
+            "--mix",
+            mix,
+            "--objects",
+            "20",
+            "--size",
+            "4KiB",
+            "--range",
+            "1KiB",
+            "-t",
+            "2",
+            "--workers",
+            "1",
+            "--operations",
+            "60",
+        )
+        done = load("--express", *keys, *trust, *work)
+        assert done.exit_code == 0, done.output
+        requests = emulator.drain(requests_max=10_000).requests
+        bucket = LiveBucket.at(emulator.url, BUCKET, credentials=KEYS, ca_bundle=str(emulator.ca_bundle))
+        left = bucket.write_key_file("", tmp_path / "left", keys_max=10)
+        refused = load(*keys, *trust, *work)
+        wrong = load("--express", "-u", emulator.url, "-b", "plain")
+    assert json.loads(done.stdout)["results"]
+    assert left == 0
+    assert {request.status for request in requests} <= {200, 204, 206}
+    assert {request.method for request in requests} >= {"GET", "PUT", "POST", "DELETE", "HEAD"}
+    assert "directory bucket" in str(refused.exception)
+    assert "needs a directory bucket" in str(wrong.exception)
