@@ -150,7 +150,9 @@ def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
     if plan.placement.endpoint_urls:
         site = live_site(plan.placement, plan.credentials)
         return replace(site, is_loaded_from_here=plan.options.cluster is None)
-    return stack.enter_context(emulated_site(_new_directory(root / "server"), network=plan.network))
+    return stack.enter_context(
+        emulated_site(_new_directory(root / "server"), network=plan.network, express=plan.placement.express)
+    )
 
 
 def _cluster_pool(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:

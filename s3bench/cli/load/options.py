@@ -257,7 +257,8 @@ OPTIONS = {row.field: row for row in (_PROFILE, *PROFILE_OPTIONS, *_OWN_OPTIONS)
 """Every option by its field."""
 
 _GROUPS = {
-    "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing tls_no_verify ca_bundle network",
+    "Endpoint": "endpoint_urls url bucket access_key secret_key region addressing express tls_no_verify ca_bundle "
+    "network",
     "Workload": "operation mix sizes objects keys key_file list_existing range_bytes part_bytes overwrite layout kind "
     "compressible signs_payload checksum verify",
     "Access logs": "replay fit log_format nginx_format from_s to_s span_s speed html",

@@ -14,7 +14,7 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
 from s3bench.results.redaction import redact
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
-from s3bench.s3.network.presets import PREFIX
+from s3bench.s3.network.presets import EXPRESS, PREFIX
 
 _CLUSTER = re.compile(r"auto|ray://\S+:[0-9]+")
 
@@ -167,7 +167,7 @@ def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
 
 def _names_a_file(network: NetworkModel) -> bool:
     first = network.text.partition(",")[0].strip()
-    return bool(network.ttfb_samples_s) or not ("=" in first or first.startswith(PREFIX))
+    return bool(network.ttfb_samples_s) or not ("=" in first or first.startswith(PREFIX) or first == EXPRESS)
 
 
 def _check_emulator(options: RunOptions) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.job_state import JobState, PlannedStarts, Seen
 from s3bench.load.engine.loop import EngineLoop
-from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase
+from s3bench.load.engine.message import BeginPhase, Keys, PhaseEnded, PreparePhase
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.operation_mix import OperationMix, seed_of
 from s3bench.load.engine.recorder import IntervalRecorder
@@ -74,6 +74,7 @@ class WorkerEngine:
         send_record: Callable[[IntervalRecord], None],
         trace: Trace | None = None,
         run_delay_ns: Callable[[], int | None] = run_delay_ns,
+        session_keys: Callable[[], Keys] | None = None,
     ) -> None:
         self._prepare = prepare
         self._begin = begin
@@ -92,7 +93,7 @@ class WorkerEngine:
         )
         self._sweep_due_ns = start_ns
         self._begun_ns: int | None = None
-        self.loop = EngineLoop(prepare.target, prepare.manner, context)
+        self.loop = EngineLoop(prepare.target, prepare.manner, context, session_keys=session_keys)
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._job_states = [
             self._make_job_state(index, job, contents(job), seen[index])

@@ -4,10 +4,11 @@ import itertools
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from s3bench.load.engine.message import RequestTarget
+from s3bench.load.engine.message import Keys, RequestTarget
 from s3bench.load.engine.request import Requests
 from s3bench.load.profile.profile import Manner
 from s3bench.system.event_loop import EventLoop, Timed, Watched
@@ -41,9 +42,16 @@ class EngineLoop(EventLoop[Watched, Timed]):
         "wait_ns",
     )  # fmt: skip
 
-    def __init__(self, target: RequestTarget, manner: Manner, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        target: RequestTarget,
+        manner: Manner,
+        context: ssl.SSLContext | None,
+        *,
+        session_keys: Callable[[], Keys] | None = None,
+    ) -> None:
         super().__init__()
-        self.routes = _routes(target, manner)
+        self.routes = _routes(target, manner, session_keys)
         self._next_route = itertools.cycle(self.routes)
         self.context = context
         self.keep_alive = manner.keep_alive
@@ -123,15 +131,12 @@ class EngineLoop(EventLoop[Watched, Timed]):
         return self.paused_ns - self.pausing * (self.now_ns - until_ns)
 
 
-def _routes(target: RequestTarget, manner: Manner) -> tuple[Route, ...]:
+def _routes(target: RequestTarget, manner: Manner, session_keys: Callable[[], Keys] | None) -> tuple[Route, ...]:
     wall_s = time.time()
-    hosts = {host: Requests(target, manner, host, wall_s=wall_s) for host in target.hosts}
+    hosts = {host: Requests(target, manner, host, wall_s=wall_s, session_keys=session_keys) for host in target.hosts}
     routes = []
     for address, host in zip(target.addresses, target.hosts, strict=True):
-        name = host.removeprefix("[").partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-        if target.virtual_hosts:
-            name = f"{target.bucket}.{name}"
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         local = address[0].startswith("127.") or address[0] == "::1"
-        routes.append(Route(family, address, name, local, hosts[host]))
+        routes.append(Route(family, address, target.certificate_name(host), local, hosts[host]))
     return tuple(routes)

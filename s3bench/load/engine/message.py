@@ -22,7 +22,8 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """The target of requests. `addresses` are (IP address, port), already resolved; workers use them in turn.
 
     `hosts` are the Host fields that belong to them, without the bucket; their names are what a certificate must be good
-    for. With `virtual_hosts` the bucket is part of the host name.
+    for. With `virtual_hosts` the bucket is part of the host name. With `express` it is a directory bucket, whose requests
+    are signed with the keys of a session, which begins with `keys`.
     """
 
     addresses: tuple[tuple[str, int], ...]
@@ -33,6 +34,12 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     virtual_hosts: bool = False
     bucket: str
     keys: Keys = Keys()
+    express: bool = False
+
+    def certificate_name(self, host: str) -> str:
+        """Give the name that the certificate of `host`, one of `hosts`, must be good for."""
+        name = host.removeprefix("[").partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        return f"{self.bucket}.{name}" if self.virtual_hosts else name
 
 
 class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):

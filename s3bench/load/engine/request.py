@@ -9,12 +9,22 @@ same bytes serve the same request meanwhile; a server accepts 15 minutes of diff
 
 import hashlib
 import time
+from collections.abc import Callable
 from urllib.parse import quote
 
 from s3bench.load.engine.message import Keys, RequestTarget
 from s3bench.load.engine.objects import ObjectBody
 from s3bench.load.profile.profile import Manner
-from s3bench.s3.signing.sigv4 import ALGORITHM, EMPTY_SHA256, UNSIGNED_PAYLOAD, SigningKey, SigningKeys, canonical_path
+from s3bench.s3.signing.sigv4 import (
+    ALGORITHM,
+    EMPTY_SHA256,
+    EXPRESS_SERVICE,
+    SERVICE,
+    UNSIGNED_PAYLOAD,
+    SigningKey,
+    SigningKeys,
+    canonical_path,
+)
 
 DATE_S = 5.0
 """How old the date of a request may be when it is sent for the first time."""
@@ -25,14 +35,26 @@ _sha256 = hashlib.sha256  # a global is looked up faster than a module's attribu
 
 
 class Requests:
-    """Renders the requests to one Host field. `wall_s` is the time of day, in seconds since 1970."""
+    """Renders the requests to one Host field. `wall_s` is the time of day, in seconds since 1970.
+
+    `session_keys` gives the keys of a session with a directory bucket, which are asked for whenever the date is new.
+    """
 
     __slots__ = (
-        "_anonymous", "_base", "_bodiless", "_body_parts", "_checksum", "_credential", "_due_s", "_end", "_host",
-        "_key", "_keys", "_signs_payload", "_stamp", "_to_sign", "_token",
+        "_anonymous", "_base", "_bodiless", "_body_parts", "_checksum", "_credential", "_due_s", "_end", "_fields",
+        "_host", "_is_express", "_key", "_keys", "_service", "_session_keys", "_signs_payload", "_stamp", "_to_sign",
+        "_token_field",
     )  # fmt: skip
 
-    def __init__(self, target: RequestTarget, manner: Manner, host: str, *, wall_s: float) -> None:
+    def __init__(
+        self,
+        target: RequestTarget,
+        manner: Manner,
+        host: str,
+        *,
+        wall_s: float,
+        session_keys: Callable[[], Keys] | None = None,
+    ) -> None:
         keys = target.keys
         bucket = canonical_path(target.bucket)
         self._host = f"{bucket}.{host}" if target.virtual_hosts else host
@@ -41,7 +63,10 @@ class Requests:
         self._checksum = manner.checksum
         self._anonymous = not keys.access_key
         self._credential: Keys = keys
-        self._token = keys.token
+        self._session_keys = session_keys
+        self._token_field = "x-amz-security-token" if session_keys is None else "x-amz-s3session-token"
+        self._is_express = target.express
+        self._service = EXPRESS_SERVICE if target.express else SERVICE
         self._keys = SigningKeys(keys.secret_key)
         closing = "" if manner.keep_alive else "Connection: close\r\n"
         self._end = f"\r\n{closing}\r\n"
@@ -54,7 +79,9 @@ class Requests:
             return False
         self._due_s = wall_s + DATE_S
         self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(wall_s))
-        self._key: SigningKey = self._keys.key(self._stamp[:8], self._credential.region)
+        if self._session_keys is not None and self._credential is not (keys := self._session_keys()):
+            self._credential, self._keys = keys, SigningKeys(keys.secret_key)
+        self._key: SigningKey = self._keys.key(self._stamp[:8], self._credential.region, self._service)
         self._to_sign = f"{ALGORITHM}\n{self._stamp}\n{self._key.scope}\n"
         self._bodiless = self._parts(EMPTY_SHA256)
         self._body_parts = self._parts(
@@ -87,10 +114,17 @@ class Requests:
         parts = self._parts(EMPTY_SHA256, source=source)
         return self._render("PUT", path, parts, fields="\r\nContent-Length: 0")
 
+    def create_session(self) -> bytes:
+        """CreateSession."""
+        return self._render("GET", "" if self._base else "/", self._bodiless, query="session=")
+
     def list_objects(self, prefix: str, *, after: str, keys_max: int) -> bytes:
-        """ListObjectsV2 of at most `keys_max` keys that begin with `prefix` and come after `after`."""
+        """ListObjectsV2 of at most `keys_max` keys that begin with `prefix` and come after `after`.
+
+        Directory buckets have no order and nothing after a key: there it is always the first page.
+        """
         query = f"list-type=2&max-keys={keys_max}&prefix={quote(prefix, safe='')}"
-        if after:
+        if after and not self._is_express:
             query += f"&start-after={quote(after, safe='')}"
         return self._render("GET", "" if self._base else "/", self._bodiless, query=query)
 
@@ -157,7 +191,7 @@ class Requests:
             signed.append(("x-amz-content-sha256", payload_hash))
         signed.append(("x-amz-copy-source", source))
         if not self._anonymous:
-            signed += [("x-amz-date", self._stamp), ("x-amz-security-token", self._token or "")]
+            signed += [("x-amz-date", self._stamp), (self._token_field, self._credential.token or "")]
         fields = [("host", self._host), *((name, value) for name, value in signed if value)]
         lines = "\r\n".join(f"{name}: {value}" for name, value in fields) + "\r\nuser-agent: s3bench"
         if self._anonymous:

@@ -8,6 +8,7 @@ import gc
 import os
 import select
 import ssl
+from functools import partial
 
 import msgspec
 
@@ -29,6 +30,7 @@ from s3bench.load.engine.message import (
 )
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.replayed_objects import ReplayedContents
+from s3bench.load.engine.session_keys import SessionKeys, create_session
 from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.profile.profile import Job
@@ -99,6 +101,7 @@ class Worker:
         self._contents: Contents | None = None
         self._trace: Trace | None = None
         self._engine: WorkerEngine | None = None
+        self._session_keys: SessionKeys | None = None
 
     def serve(self) -> None:
         """Do what is ordered until the coordinator is gone."""
@@ -126,6 +129,9 @@ class Worker:
     def _get_ready(self, prepare: PreparePhase) -> None:
         self._context = client_context(prepare.target)
         self._contents = Contents(prepare)
+        if prepare.target.express and self._session_keys is None:
+            create = partial(create_session, prepare.target, self._context)
+            self._session_keys = self._stack.enter_context(SessionKeys(create))
         if prepare.trace is not None and (self._prepare is None or self._prepare.trace != prepare.trace):
             self._trace = self._stack.enter_context(Trace(prepare.trace, worker=prepare.worker))
         self._prepare = prepare
@@ -157,6 +163,7 @@ class Worker:
             seen={index: contents.seen(job) for index, job in enumerate(begin.phase.jobs)},
             send_record=self._send_record,
             trace=self._trace if prepare.trace is not None else None,
+            session_keys=None if self._session_keys is None else self._session_keys.current,
         )
         self._engine.loop.watch(self._channel.fileno(), self, READABLE)
         gc.disable()

@@ -22,6 +22,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     bucket: str | None = None
     region: str | None = None
     addressing: Addressing = Addressing.PATH
+    express: bool = False
     tls_no_verify: bool = False
     ca_bundle: str | None = None
     workers: int | None = None

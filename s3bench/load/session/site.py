@@ -20,11 +20,13 @@ from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.target import find_target
+from s3bench.s3.emulator.directory_bucket import SUFFIX, is_directory_bucket
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import NetworkModel
 
 EMULATED_BUCKET = "s3bench"
+EMULATED_DIRECTORY_BUCKET = f"s3bench--use1-az4{SUFFIX}"
 
 _MBIT_BYTES_PER_S = 125_000.0
 
@@ -52,15 +54,19 @@ class Site:
 
 
 @contextmanager
-def emulated_site(directory: Path, *, network: NetworkModel | None) -> Iterator[Site]:
-    """Start an S3 in memory in a process of its own, behind `network`; `directory` is private to it."""
+def emulated_site(directory: Path, *, network: NetworkModel | None, express: bool = False) -> Iterator[Site]:
+    """Start an S3 in memory in a process of its own, behind `network`; `directory` is private to it.
+
+    `express`: with a directory bucket.
+    """
+    name = EMULATED_DIRECTORY_BUCKET if express else EMULATED_BUCKET
     with EmulatorEndpoint(directory=directory) as server:
-        server.arm(EmulatorSettings(buckets=(EMULATED_BUCKET,)), network=network)
+        server.arm(EmulatorSettings(buckets=(name,)), network=network)
         urls = (server.url,)
         yield Site(
             urls=urls,
-            target=find_target(urls, bucket=EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
-            bucket=LiveBucket.at(server.url, EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
+            target=find_target(urls, bucket=name, credentials=FAKE_CREDENTIALS, express=express),
+            bucket=LiveBucket.at(server.url, name, credentials=FAKE_CREDENTIALS),
             is_emulated=True,
             every_second=lambda: server.drain(requests_max=0),  # else its wire log would grow with every request
         )
@@ -73,6 +79,7 @@ def live_site(placement: Placement, credentials: Credentials | None) -> Site:
     """
     if placement.bucket is None:
         raise BadInput("--endpoint-url needs --bucket", fix="pass --bucket; only keys below s3bench/ in it are touched")
+    _check_bucket_type(placement.bucket, express=placement.express)
     keys = credentials or own_credentials()
     if placement.region:
         keys = Credentials(
@@ -86,6 +93,7 @@ def live_site(placement: Placement, credentials: Credentials | None) -> Site:
         virtual_hosts=virtual_hosts,
         tls_verify=not placement.tls_no_verify,
         ca_bundle=placement.ca_bundle,
+        express=placement.express,
     )
     bucket = LiveBucket.at(
         placement.endpoint_urls[0],
@@ -97,6 +105,17 @@ def live_site(placement: Placement, credentials: Credentials | None) -> Site:
     )
     bucket.check()
     return Site(urls=placement.endpoint_urls, target=target, bucket=bucket)
+
+
+def _check_bucket_type(bucket: str, *, express: bool) -> None:
+    if express and not is_directory_bucket(bucket):
+        raise BadInput(
+            f"--express needs a directory bucket, and {bucket!r} is none",
+            f"the names of directory buckets end with {SUFFIX}",
+            f"pass --bucket NAME--ZONE{SUFFIX}, or leave out --express",
+        )
+    if is_directory_bucket(bucket) and not express:
+        raise BadInput(f"{bucket!r} is a directory bucket", "its requests are signed in a session", "pass --express")
 
 
 def _link_bytes_per_s(address: str, port: int) -> float | None:

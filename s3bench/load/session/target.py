@@ -31,6 +31,7 @@ def find_target(
     virtual_hosts: bool = False,
     tls_verify: bool = True,
     ca_bundle: str | None = None,
+    express: bool = False,
     look_up: LookUp = addresses_of,
 ) -> RequestTarget:
     """Resolve `urls`; anonymous without `credentials`.
@@ -74,6 +75,7 @@ def find_target(
         virtual_hosts=virtual_hosts,
         bucket=bucket,
         keys=keys,
+        express=express,
     )
 
 

@@ -7,6 +7,7 @@ import ipaddress
 import re
 
 from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.directory_bucket import is_directory_bucket, zone_of
 from s3bench.s3.emulator.documents import (
     checked_tags,
     document,
@@ -16,6 +17,7 @@ from s3bench.s3.emulator.documents import (
     malformed,
     render_tagging,
 )
+from s3bench.s3.emulator.encryption import ACCOUNT_ID
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known, parse_tagging
 from s3bench.s3.emulator.operation import not_implemented
@@ -30,6 +32,9 @@ BUCKETS_MAX = 10_000
 
 _REGION = re.compile(r"EU|(?!us-east-1$)[a-z]{2}(-[a-z]+)+-\d")
 """What can be a location constraint; us-east-1 is written by leaving it out."""
+
+_LOCATION_TYPES = {"AvailabilityZone": "SingleAvailabilityZone", "LocalZone": "SingleLocalZone"}
+"""Where a directory bucket can be, and the data redundancy it has there."""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 
@@ -62,8 +67,9 @@ class BucketOperations:
                 (("ArgumentName", "bucket-region"),),
             )
             raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
-        known = self._store.buckets.items() if region in {"", self._region} else ()
-        found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
+        known = self._store.buckets.values() if region in {"", self._region} else ()
+        found = [bucket for bucket in known if bucket.name.startswith(prefix) and bucket.name > after]
+        found = [bucket for bucket in found if not bucket.is_directory]
         where = (element("BucketRegion", self._region),) if call.query else ()
         buckets = (
             group(
@@ -81,14 +87,32 @@ class BucketOperations:
             200, (), document("ListAllMyBucketsResult", _owner(), group("Buckets", *buckets), *more, *shown)
         )
 
+    def list_directory_buckets(self, call: Call) -> Reply:
+        """ListDirectoryBuckets: pages by continuation token."""
+        after, limit = call.query.get("continuation-token", ""), call.number("max-directory-buckets", 1000, most=1000)
+        found = [bucket for bucket in self._store.buckets.values() if bucket.is_directory and bucket.name > after]
+        buckets = (
+            group(
+                "Bucket",
+                element("Name", bucket.name),
+                element("CreationDate", iso_time(bucket.created_s)),
+                element("BucketRegion", self._region),
+                element("BucketArn", directory_arn_of(bucket.name, self._region)),
+            )
+            for bucket in found[:limit]
+        )
+        more = [element("ContinuationToken", found[limit - 1].name)] if 0 < limit < len(found) else []
+        return call.reply(200, (), document("ListAllMyDirectoryBucketsResult", group("Buckets", *buckets), *more))
+
     def create(self, call: Call) -> Reply:
         """Make a bucket in the region of this endpoint."""
-        if not valid_name(call.bucket):
+        is_directory = is_directory_bucket(call.bucket)
+        if not (zone_of(call.bucket) if is_directory else valid_name(call.bucket)):
             message = "The specified bucket is not valid."
             details = (("BucketName", call.bucket),)
             raise S3Error(status=400, code="InvalidBucketName", message=message, details=details)
         _check_settings(call)
-        tags = self._configured_tags(call.body)
+        tags = self._configured_tags(call)
         bucket = self._store.buckets.get(call.bucket)
         if bucket is not None:
             # us-east-1 responds 200 to the owner of an existing bucket
@@ -106,13 +130,20 @@ class BucketOperations:
             if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
                 made.is_locking = True
                 made.set_versioning(Versioning.ENABLED)
-        return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", arn_of(call.bucket))))
+        return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", self._arn_of(call.bucket))))
 
     def head(self, call: Call) -> Reply:
         """Report that a bucket exists, and its region."""
-        find_bucket(self._store, call.bucket)
-        arn = ("x-amz-bucket-arn", arn_of(call.bucket))
-        return call.reply(200, (("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false"), arn))
+        bucket = find_bucket(self._store, call.bucket)
+        headers = [("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false")]
+        headers.append(("x-amz-bucket-arn", self._arn_of(call.bucket)))
+        if bucket.is_directory:
+            location_type = next(iter(_LOCATION_TYPES))
+            headers += [
+                ("x-amz-bucket-location-type", location_type),
+                ("x-amz-bucket-location-name", zone_of(call.bucket) or ""),
+            ]
+        return call.reply(200, headers)
 
     def delete(self, call: Call) -> Reply:
         """Delete a bucket that holds no version of any key."""
@@ -176,11 +207,15 @@ class BucketOperations:
         find_bucket(self._store, call.bucket).tags = ()
         return call.reply(204)
 
-    def _configured_tags(self, body: bytes) -> Tags:
+    def _configured_tags(self, call: Call) -> Tags:
         """Read what a new bucket is to be; its tags. Raises `S3Error` where it is to be in another region."""
         asked, tags = None, []
-        if body:
-            node = parse_known(body, "CreateBucketConfiguration")
+        if is_directory_bucket(call.bucket):
+            return _directory_tags(call)
+        if call.body:
+            node = parse_known(call.body, "CreateBucketConfiguration")
+            if not is_directory_bucket(call.bucket) and (list(node.all("Bucket")) or list(node.all("Location"))):
+                raise not_implemented("a location or type of general purpose buckets")
             asked = node.text("LocationConstraint") or None
             tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
         if self._region == DEFAULT_REGION and asked is not None and _REGION.fullmatch(asked) is None:
@@ -199,6 +234,38 @@ class BucketOperations:
             )
             raise S3Error(status=400, code="InvalidTag", message=message)
         return checked_tags(tags, "bucket")
+
+    def _arn_of(self, bucket: str) -> str:
+        return directory_arn_of(bucket, self._region) if is_directory_bucket(bucket) else arn_of(bucket)
+
+
+def directory_arn_of(bucket: str, region: str) -> str:
+    """Give the ARN of a directory bucket."""
+    return f"arn:aws:s3express:{region}:{ACCOUNT_ID}:bucket/{bucket}"
+
+
+def _directory_tags(call: Call) -> Tags:
+    """Read what a new directory bucket is to be; its tags. Raises `S3Error` where its place is not that of its name.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html
+    """
+    node = parse_known(call.body, "CreateBucketConfiguration") if call.body else None
+    if (
+        node is None
+        or node.text("LocationConstraint")
+        or not list(node.all("Bucket"))
+        or not list(node.all("Location"))
+    ):
+        raise malformed("a directory bucket needs <Location> and <Bucket>, and no <LocationConstraint>")
+    location, kind = next(iter(node.all("Location"))), next(iter(node.all("Bucket")))
+    redundancy = _LOCATION_TYPES.get(location.need("Type"))
+    if kind.need("Type") != "Directory" or redundancy is None or kind.need("DataRedundancy") != redundancy:
+        raise malformed("<Type> or <DataRedundancy> is not that of a directory bucket")
+    if location.need("Name") != zone_of(call.bucket):
+        message, details = "The specified bucket is not valid.", (("BucketName", call.bucket),)
+        raise S3Error(status=400, code="InvalidBucketName", message=message, details=details)
+    tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
+    return checked_tags(tags, "bucket")
 
 
 def arn_of(bucket: str) -> str:

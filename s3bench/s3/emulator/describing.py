@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from s3bench.s3.emulator.call import http_time
+from s3bench.s3.emulator.directory_bucket import STORAGE_CLASS
 from s3bench.s3.emulator.documents import parse_tag_header
 from s3bench.s3.emulator.encryption import read_headers, requested_encryption
 from s3bench.s3.emulator.members import TRANSPORT
@@ -36,10 +37,10 @@ _METADATA = "x-amz-meta-"
 _METADATA_BYTES_MAX = 2048
 _ENCODED_WORD = re.compile(r"(?<!\S)=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=(?!\S)")
 _Q_FORM = {byte: chr(byte) for byte in range(0x21, 0x7F) if chr(byte) not in "=?_"} | {0x20: "_"}
-_STORAGE_CLASSES = frozenset({
+_STORAGE_CLASSES = (
     "STANDARD", "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER", "DEEP_ARCHIVE",
     "GLACIER_IR",
-})  # fmt: skip
+)  # fmt: skip
 _RESPONSE_OVERRIDES = {
     "response-cache-control": "Cache-Control",
     "response-content-disposition": "Content-Disposition",
@@ -64,11 +65,12 @@ _SILENT = TRANSPORT | _CHECKSUM_FIELDS | {"content-type"}
 def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
     """Read what a write says about its object, which goes into `bucket`. Raises `S3Error`."""
     if bucket.encryption is None and _SILENT.issuperset(fields):
-        return _description_of_type(fields.get("content-type") or _DEFAULT_TYPE)
+        return _description_of_type(fields.get("content-type") or _DEFAULT_TYPE, default_storage_class(bucket))
     if any(name.startswith("x-amz-grant-") for name in fields) or fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
         raise acls_are_disabled()
-    storage_class = fields.get("x-amz-storage-class", "STANDARD")
-    if storage_class not in _STORAGE_CLASSES:
+    storage_classes = _storage_classes(bucket)
+    storage_class = fields.get("x-amz-storage-class", storage_classes[0])
+    if storage_class not in storage_classes:
         message = "The storage class you specified is not valid"
         details = (("StorageClassRequested", storage_class),)
         raise S3Error(status=400, code="InvalidStorageClass", message=message, details=details)
@@ -83,9 +85,20 @@ def describe(fields: Mapping[str, str], bucket: Bucket) -> Description:
 
 
 @functools.lru_cache(maxsize=64)
-def _description_of_type(content_type: str) -> Description:
+def _description_of_type(content_type: str, storage_class: str) -> Description:
     """Give what describes every object of which only its type is known. Raises `S3Error`."""
-    return Description(headers=(("Content-Type", _header_value("content-type", content_type)),))
+    headers = (("Content-Type", _header_value("content-type", content_type)),)
+    return Description(headers=headers, storage_class=storage_class)
+
+
+def default_storage_class(bucket: Bucket) -> str:
+    """Give the storage class of an object in `bucket` that is written without one."""
+    return _storage_classes(bucket)[0]
+
+
+def _storage_classes(bucket: Bucket) -> tuple[str, ...]:
+    """Give the storage classes of objects in `bucket`, the default first."""
+    return (STORAGE_CLASS,) if bucket.is_directory else _STORAGE_CLASSES
 
 
 def _lock(fields: Mapping[str, str], bucket: Bucket) -> Lock | None:

@@ -5,7 +5,7 @@ shorter way to the same reply.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from s3bench.s3.emulator.buckets import BucketOperations
@@ -17,6 +17,12 @@ from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.default_encryption import DefaultEncryptionOperations
 from s3bench.s3.emulator.deleting import DeleteOperations
 from s3bench.s3.emulator.describing import check_declared_checksums, describe
+from s3bench.s3.emulator.directory_bucket import (
+    SESSION_TOKEN,
+    check_general_purpose,
+    check_supported,
+    is_directory_bucket,
+)
 from s3bench.s3.emulator.encryption import check_part
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
@@ -29,6 +35,7 @@ from s3bench.s3.emulator.operation import (
     Operation,
     RequestedOperation,
     bucket_of_host,
+    not_implemented,
     only_signed,
     operation_of,
     parse_query,
@@ -44,6 +51,8 @@ from s3bench.s3.emulator.receiving import (
     Receiver,
     XmlDocument,
 )
+from s3bench.s3.emulator.renaming import RenameOperation
+from s3bench.s3.emulator.sessions import SessionOperations, Sessions
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.emulator.sharing import SharingOperations
 from s3bench.s3.emulator.store import ObjectStore
@@ -61,7 +70,8 @@ from s3bench.s3.protocol.exchange import (
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
-from s3bench.s3.signing.authentication import Authenticator
+from s3bench.s3.signing.authentication import Authenticator, Signature
+from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 
 _HOSTS_MAX = 1000
 _UNENCRYPTED = (
@@ -91,12 +101,13 @@ class Emulator:
         self._authenticator: Authenticator | None = None
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
+        self._sessions = Sessions(f"{settings.seed} {settings.secret_key or ''}")
         self._hosts: dict[str, str] = {}  # Host header to the bucket that it names, or nothing
         self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
         self._sharing = SharingOperations(self._store)
-        self._writes = WriteOperations(self._store, self._memory)
+        self._writes = WriteOperations(self._store, self._intentions)
         self._plain_writes = PlainWrites(self._intentions, self._writes)
         self._posts = PostOperation(self._store, self._intentions, self._writes, self._authenticator, now)
         self._operations = self._table()
@@ -193,8 +204,7 @@ class Emulator:
         version = None if bucket is None or not key else bucket.current(key)
         if bucket is None or version is None:
             return None
-        if self._authenticator is not None:
-            self._authenticator.check(head)
+        self._authenticate(head, name)
         if version.reply_date is not date_line:
             call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
             reply = self._reads.plain(call, bucket, version)
@@ -206,27 +216,26 @@ class Emulator:
 
     def _plain_write(self, head: RequestHead, data: bytes, date_line: bytes) -> Reply | None:
         """Store a small object, if there is no more to it, and give the reply. Raises `S3Error`."""
-        if self._authenticator is not None:
-            self._authenticator.check(head)
         name, key = self._target(head)
         bucket = self._store.buckets.get(name)
-        if bucket is None or not key or self._read_only:
+        if bucket is None or bucket.is_directory or not key or self._read_only:
             return None
+        self._authenticate(head, name)
         return self._plain_writes.put(head, bucket, key, data, now_s=self._now(), date_line=date_line)
 
     def _admit(self, head: RequestHead) -> Receiver | FormUpload | XmlDocument:
         """Find out what is asked for, and make ready for the body. Raises `S3Error` where it may not be done."""
         if head.garbled:
             raise S3Error(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
-        signature = None
+        bucket = self._bucket_of(head.fields.get("host", "")) or head.path.removeprefix("/").partition("/")[0]
         is_form = head.method == "POST" and only_signed(head.query)  # no sub-resource; its signature is in the form
-        if self._authenticator is not None and not is_form:
-            signature = self._authenticator.check(head)
+        signature = None if is_form else self._authenticate(head, bucket)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
         if operation is not Operation.POST_OBJECT:
             check_members(operation, head.fields, query)
+        self._check_bucket_type(operation, bucket, head, query)
         asked = RequestedOperation(operation, bucket, key, query)
         if self._read_only and head.method not in {"GET", "HEAD"}:
             raise S3Error(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
@@ -237,6 +246,30 @@ class Emulator:
         if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
             check_declared_checksums(head)
         return XmlDocument(head, asked, self._memory)
+
+    def _authenticate(self, head: RequestHead, bucket: str) -> Signature | None:
+        """Check session and signature of a request to `bucket`; `None` without keys. Raises `S3Error`."""
+        if not is_directory_bucket(bucket):
+            if SESSION_TOKEN in head.fields:
+                raise not_implemented(SESSION_TOKEN, header=SESSION_TOKEN)
+            if self._authenticator is None:
+                return None
+            return self._authenticator.check(head, service=SERVICE if bucket else None)
+        session = self._sessions.session_of(head, bucket, self._now())
+        if self._authenticator is None:
+            return None
+        if session is None:
+            return self._authenticator.check(head, service=EXPRESS_SERVICE)
+        # The CRT of the AWS CLI signs for s3 here, so S3 takes that as well.
+        return self._authenticator.check(head, service=None, credentials=(session.access_key, session.keys))
+
+    def _check_bucket_type(self, operation: Operation, name: str, head: RequestHead, query: Mapping[str, str]) -> None:
+        """Reject what buckets of the type that `name` says do not have. Raises `S3Error`."""
+        if is_directory_bucket(name):
+            bucket = self._store.buckets.get(name)
+            check_supported(operation, head.fields, query, None if bucket is None else bucket.encryption)
+        elif name:
+            check_general_purpose(operation, head.fields)
 
     def _answer(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         sink = body.sink
@@ -284,7 +317,9 @@ class Emulator:
         return {
             Operation.LIST_BUCKETS: buckets.list_buckets,
             Operation.CREATE_BUCKET: buckets.create,
+            Operation.LIST_DIRECTORY_BUCKETS: buckets.list_directory_buckets,
             Operation.HEAD_BUCKET: buckets.head,
+            Operation.CREATE_SESSION: SessionOperations(self._store, self._sessions).create,
             Operation.DELETE_BUCKET: buckets.delete,
             Operation.GET_BUCKET_LOCATION: buckets.location,
             Operation.GET_BUCKET_VERSIONING: buckets.versioning,
@@ -314,6 +349,7 @@ class Emulator:
             Operation.PUT_OBJECT: writes.put,
             Operation.POST_OBJECT: self._posts.post,
             Operation.COPY_OBJECT: copies.copy,
+            Operation.RENAME_OBJECT: RenameOperation(self._store).rename,
             Operation.GET_OBJECT: reads.get,
             Operation.HEAD_OBJECT: reads.get,
             Operation.DELETE_OBJECT: deletes.delete,

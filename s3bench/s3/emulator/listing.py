@@ -1,6 +1,6 @@
 """Cuts a listing into pages: keys in order, grouped by a delimiter, up to a number of entries.
 
-Shared by ListObjects, ListObjectsV2, ListObjectVersions and ListMultipartUploads. S3 lists in the order
+`page_of` is shared by ListObjects, ListObjectsV2, ListObjectVersions and ListMultipartUploads. S3 lists in the order
 of the keys' UTF-8 bytes (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ListingKeysUsingAPIs.html), which is the
 order of their code points and thus Python's. Pure.
 """
@@ -13,6 +13,9 @@ EntryT = TypeVar("EntryT")
 
 From = Callable[[str, bool], Iterator[tuple[str, EntryT]]]
 """Gives entries with their keys, in order, from a key on; the flag says whether that key itself is wanted."""
+
+Before = Callable[[str, str | None], Iterator[tuple[str, EntryT | None]]]
+"""Gives entries with their keys backwards, from before the second key (`None`: from the end) down to the first."""
 
 _LAST_CODE_POINT = 0x10FFFF
 
@@ -71,6 +74,36 @@ def page_of(entries_from: From[EntryT], *, prefix: str, delimiter: str, after: s
         if skipped is None:
             return page
         start, inclusive = skipped, True
+
+
+def unordered_page_of(
+    entries_before: Before[EntryT], *, prefix: str, delimiter: str, before: str | None, limit: int
+) -> Page[EntryT]:
+    """List at most `limit` entries of a directory bucket whose key begins with `prefix`; `before` is a `Page.last`.
+
+    Directory buckets promise no order. This one lists backwards, so that what relies on an order fails here as well.
+    An entry that is `None` stands for what is listed only by the common prefix that its key falls under.
+    """
+    page: Page[EntryT] = Page()
+    end = _past(prefix) if before is None else before
+    while limit:
+        for key, entry in entries_before(prefix, end):
+            common = _common(key, prefix, delimiter)
+            if common is None and entry is None:
+                continue
+            if len(page) == limit:
+                page.truncated = True
+                return page
+            if common is not None:
+                page.prefixes.append(common)
+                page.last = end = common
+                break
+            assert entry is not None
+            page.entries.append(entry)
+            page.last = key
+        else:
+            return page
+    return page
 
 
 def _common(key: str, prefix: str, delimiter: str) -> str | None:

@@ -3,10 +3,12 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterator
+from heapq import merge
+from operator import itemgetter
 
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import document, element, group, iso_time, url_encoded
-from s3bench.s3.emulator.listing import Page, page_of
+from s3bench.s3.emulator.listing import Before, Page, page_of, unordered_page_of
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.store import OWNER, Bucket, ObjectStore, Upload, Version
 from s3bench.s3.protocol.exchange import Reply
@@ -50,9 +52,14 @@ class ListOperations:
         """ListObjectsV2: pages by continuation token."""
         bucket, write, limit = self._asked(call)
         start, token = call.query.get("start-after", ""), call.query.get("continuation-token")
-        after = start if token is None else _decode_token(token)
         prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
-        page = page_of(_objects_from(bucket), prefix=prefix, delimiter=delimiter, after=after, limit=limit)
+        after = None if token is None else _decode_token(token)
+        if bucket.is_directory:
+            entries = _objects_before(bucket, with_uploads=bool(delimiter))
+            page = unordered_page_of(entries, prefix=prefix, delimiter=delimiter, before=after, limit=limit)
+        else:
+            after = start if after is None else after
+            page = page_of(_objects_from(bucket), prefix=prefix, delimiter=delimiter, after=after, limit=limit)
         owner = call.query.get("fetch-owner") == "true"
         return call.reply(
             200,
@@ -104,6 +111,8 @@ class ListOperations:
         write, limit = _writer(call), call.number("max-uploads", _KEYS_MAX, most=_KEYS_MAX)
         marker, id_marker = call.query.get("key-marker", ""), call.query.get("upload-id-marker", "")
         prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
+        if bucket.is_directory:
+            marker, _, id_marker = _decode_token(marker).rpartition("\0") if marker else ("", "", "")
         if (
             marker
             and (marker, id_marker) not in bucket.uploads
@@ -113,17 +122,24 @@ class ListOperations:
         entries = _uploads_from(bucket, marker, id_marker)
         page = page_of(entries, prefix=prefix, delimiter=delimiter, after=marker, limit=limit)
         # S3 has these on every page, also the last; of a page that ends with a common prefix they are empty.
-        ended_by_upload = page.entries and page.entries[-1].key == page.last
+        last = page.entries[-1] if page.entries and page.entries[-1].key == page.last else None
+        if bucket.is_directory:
+            following = _token(f"{page.last}\0{last.upload_id if last else ''}") if page.truncated else ""
+            markers = [element("KeyMarker", call.query.get("key-marker", "")), element("NextKeyMarker", following)]
+        else:
+            markers = [
+                element("KeyMarker", write(marker)),
+                element("UploadIdMarker", id_marker if marker else ""),
+                element("NextKeyMarker", write(page.last) if last else ""),
+                element("NextUploadIdMarker", last.upload_id if last else ""),
+            ]
         return call.reply(
             200,
             (),
             document(
                 "ListMultipartUploadsResult",
                 element("Bucket", bucket.name),
-                element("KeyMarker", write(marker)),
-                element("UploadIdMarker", id_marker if marker else ""),
-                element("NextKeyMarker", write(page.last) if ended_by_upload else ""),
-                element("NextUploadIdMarker", page.entries[-1].upload_id if ended_by_upload else ""),
+                *markers,
                 *((element("Prefix", write(prefix)),) if prefix else ()),
                 *((element("Delimiter", write(delimiter)),) if delimiter else ()),
                 element("MaxUploads", limit),
@@ -175,6 +191,25 @@ def _objects_from(bucket: Bucket) -> Callable[[str, bool], Iterator[tuple[str, V
             version = bucket.keys[key].current
             if version is not None:
                 yield key, version
+
+    return entries
+
+
+def _objects_before(bucket: Bucket, *, with_uploads: bool) -> Before[Version]:
+    """Give the objects backwards, and where asked the keys of uploads under way, which only common prefixes show.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+    """
+
+    def entries(start: str, end: str | None) -> Iterator[tuple[str, Version | None]]:
+        keys = bucket.keys.irange(minimum=start, maximum=end, inclusive=(True, False), reverse=True)
+        found: Iterator[tuple[str, Version | None]] = ((key, bucket.keys[key].current) for key in keys)
+        if not with_uploads or not bucket.uploads:
+            return found
+        most = None if end is None else (end, "")
+        places = bucket.uploads.irange(minimum=(start, ""), maximum=most, inclusive=(True, False), reverse=True)
+        under_way: Iterator[tuple[str, Version | None]] = ((key, None) for key, _ in places)
+        return merge(found, under_way, key=itemgetter(0), reverse=True)
 
     return entries
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from s3bench.errors import BadInput
 from s3bench.s3.emulator.content import Content, FileContent, pieces_of
-from s3bench.s3.emulator.describing import base64_of
+from s3bench.s3.emulator.describing import base64_of, default_storage_class
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Intentions, opaque_etag
-from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, ObjectStore, Version
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, Description, ObjectStore, Version
 from s3bench.s3.files.beneath import list_directory
 from s3bench.s3.protocol.checksums import digest_of
 from s3bench.s3.protocol.s3_error import S3Error
@@ -158,8 +158,9 @@ class Loader:
                 modified_s=modified_s,
                 hold=self._intentions.memory.hold(_VERSION_BYTES + len(key)),
                 content=content,
-                etag=etag,
+                etag=bucket.etag_of_new(key, etag),
                 checksum=checksum,
+                description=Description(storage_class=default_storage_class(bucket)),
             )
         )
 

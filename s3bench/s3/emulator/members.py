@@ -8,6 +8,13 @@ would take without acting on it here, each with the reason. Pure.
 import re
 from collections.abc import Mapping
 
+from s3bench.s3.emulator.directory_bucket import (
+    CLIENT_TOKEN,
+    RENAME_CONDITIONS,
+    RENAME_SOURCE,
+    SESSION_MODE,
+    WRITE_OFFSET,
+)
 from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
 from s3bench.s3.emulator.encryption import ACCOUNT_ID, CUSTOMER_HEADERS, SOURCE_HEADERS, WRITE_HEADERS
 from s3bench.s3.emulator.object_lock import BYPASS, LOCK_HEADERS
@@ -17,8 +24,8 @@ from s3bench.s3.protocol.s3_error import S3Error
 TRANSPORT = frozenset({
     "accept", "accept-encoding", "accept-language", "amz-sdk-invocation-id", "amz-sdk-request", "authorization",
     "connection", "content-length", "date", "expect", "host", "te", "transfer-encoding", "user-agent",
-    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-security-token", "x-amz-trailer",
-    "x-amz-user-agent",
+    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-s3session-token",
+    "x-amz-security-token", "x-amz-trailer", "x-amz-user-agent",
 })  # fmt: skip
 """Headers of the connection, the signature and the framing: they ask nothing of an operation."""
 
@@ -66,6 +73,8 @@ _PART = _OWNER | CUSTOMER_HEADERS | {"partNumber", "uploadId"}
 
 HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_BUCKETS: frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"}),
+    Operation.LIST_DIRECTORY_BUCKETS: frozenset({"continuation-token", "max-directory-buckets"}),
+    Operation.CREATE_SESSION: WRITE_HEADERS - CUSTOMER_HEADERS | {SESSION_MODE},
     Operation.CREATE_BUCKET: frozenset({
         "x-amz-acl", "x-amz-bucket-object-lock-enabled", "x-amz-grant-full-control", "x-amz-grant-read",
         "x-amz-grant-read-acp", "x-amz-grant-write", "x-amz-grant-write-acp", "x-amz-object-ownership",
@@ -99,8 +108,16 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
     Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
     Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS | {BYPASS},
-    Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
+    Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS | {
+        WRITE_OFFSET,
+    },
     Operation.POST_OBJECT: _CHECKSUM_HEADERS | _FORM,
+    Operation.RENAME_OBJECT: frozenset(
+        [
+            RENAME_SOURCE, CLIENT_TOKEN, *RENAME_CONDITIONS,
+            *(f"{RENAME_SOURCE}-{name}" for name in RENAME_CONDITIONS),
+        ]
+    ),
     Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
         "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
     },
@@ -134,7 +151,10 @@ Headers are in lower case; `x-amz-meta-` stands for all user metadata. PostObjec
 _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
 ELEMENTS: Mapping[str, frozenset[str]] = {
-    "CreateBucketConfiguration": frozenset({"LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG)}),
+    "CreateBucketConfiguration": frozenset({
+        "Bucket", "Bucket/DataRedundancy", "Bucket/Type", "Location", "Location/Name", "Location/Type",
+        "LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG),
+    }),
     "CORSConfiguration": frozenset({
         "CORSRule", "CORSRule/AllowedHeader", "CORSRule/AllowedMethod", "CORSRule/AllowedOrigin",
         "CORSRule/ExposeHeader", "CORSRule/ID", "CORSRule/MaxAgeSeconds",
@@ -158,7 +178,7 @@ ELEMENTS: Mapping[str, frozenset[str]] = {
 """The elements that are read of each document, by its root."""
 
 _UNSUPPORTED_ELEMENTS = frozenset({
-    "Bucket", "Location", "Object/LastModifiedTime", "Object/Size", "Rule/BlockedEncryptionTypes",
+    "Object/LastModifiedTime", "Object/Size", "Rule/BlockedEncryptionTypes",
     "EventHold", "EventHoldDuration", "Rule/DefaultRetention/DefaultEventHold",
 }) | {
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS

@@ -17,8 +17,10 @@ class Operation(Enum):
     __hash__ = object.__hash__  # members are looked up in tables at every request, and an Enum's hash is a Python call
 
     LIST_BUCKETS = "ListBuckets"
+    LIST_DIRECTORY_BUCKETS = "ListDirectoryBuckets"
     CREATE_BUCKET = "CreateBucket"
     HEAD_BUCKET = "HeadBucket"
+    CREATE_SESSION = "CreateSession"
     DELETE_BUCKET = "DeleteBucket"
     GET_BUCKET_LOCATION = "GetBucketLocation"
     GET_BUCKET_VERSIONING = "GetBucketVersioning"
@@ -50,6 +52,7 @@ class Operation(Enum):
     PUT_OBJECT = "PutObject"
     POST_OBJECT = "PostObject"
     COPY_OBJECT = "CopyObject"
+    RENAME_OBJECT = "RenameObject"
     GET_OBJECT = "GetObject"
     HEAD_OBJECT = "HeadObject"
     DELETE_OBJECT = "DeleteObject"
@@ -106,6 +109,7 @@ _BUCKET = {
     ("GET", "replication"): Operation.GET_BUCKET_REPLICATION,
     ("GET", "object-lock"): Operation.GET_OBJECT_LOCK_CONFIGURATION,
     ("PUT", "object-lock"): Operation.PUT_OBJECT_LOCK_CONFIGURATION,
+    ("GET", "session"): Operation.CREATE_SESSION,
     ("GET", "versions"): Operation.LIST_OBJECT_VERSIONS,
     ("GET", "uploads"): Operation.LIST_MULTIPART_UPLOADS,
     ("POST", "delete"): Operation.DELETE_OBJECTS,
@@ -126,6 +130,7 @@ _OBJECT = {
     ("PUT", "retention"): Operation.PUT_OBJECT_RETENTION,
     ("GET", "legal-hold"): Operation.GET_OBJECT_LEGAL_HOLD,
     ("PUT", "legal-hold"): Operation.PUT_OBJECT_LEGAL_HOLD,
+    ("PUT", "renameObject"): Operation.RENAME_OBJECT,
     ("POST", "uploads"): Operation.CREATE_MULTIPART_UPLOAD,
     ("PUT", "uploadId"): Operation.UPLOAD_PART,
     ("GET", "uploadId"): Operation.LIST_PARTS,
@@ -153,10 +158,13 @@ _ELSEWHERE = {
 
 SIGNATURE_PARAMETERS = frozenset({
     "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires",
-    "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders",
+    "X-Amz-S3session-Token", "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders",
 })  # fmt: skip
 """The query parameters of a presigned request
 (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html)."""
+
+_EXPRESS_SCOPE = "/s3express/aws4_request"
+"""In what the directory buckets are asked for: AWS has an endpoint of its own for that, a custom endpoint has not."""
 
 _METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"})
 
@@ -188,7 +196,10 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
     """Recognise the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
     if not bucket:
         if method == "GET":
-            return Operation.LIST_BUCKETS
+            if "session" in query:
+                return Operation.CREATE_SESSION
+            express = _EXPRESS_SCOPE in fields.get("authorization", "")
+            return Operation.LIST_DIRECTORY_BUCKETS if express else Operation.LIST_BUCKETS
         raise _not_allowed(method, "SERVICE")
     kind, table = ("object", _OBJECT) if key else ("bucket", _BUCKET)
     for name in query:

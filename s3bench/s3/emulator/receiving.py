@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Protocol
 
-from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
+from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.encryption import Encryption, hidden_etag
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import RequestedOperation
@@ -168,6 +168,12 @@ class Intentions:
             hold = hold_small(self.memory, size_bytes)
             return Small(b"".join(pieces_of(content, 0, size_bytes)), hold)
         return Stretches(self.written(pieces_of(content, 0, size_bytes), size_bytes))
+
+    def stretches_of(self, content: Content) -> tuple[Stretch, ...]:
+        """Give all of `content` as stretches: shared where it lies in memory, else written there."""
+        if isinstance(content, Stretches):
+            return content.cut(0, content.size_bytes)
+        return self.written(pieces_of(content, 0, content.size_bytes), content.size_bytes) if content.size_bytes else ()
 
     def etag_of(self, content: Content, algorithm: str, digest: bytes, encryption: Encryption | None = None) -> str:
         """Give the ETag of a content whose checksum is known, as if it had been put in one piece."""

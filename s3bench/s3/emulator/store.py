@@ -15,6 +15,7 @@ from sortedcontainers import SortedDict
 
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.cross_origin import CorsRule
+from s3bench.s3.emulator.directory_bucket import is_directory_bucket
 from s3bench.s3.emulator.encryption import SSE, Encryption
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.object_lock import DefaultRetention, Lock
@@ -25,6 +26,9 @@ KEY_BYTES_MAX = 1024
 
 NULL_VERSION = "null"
 OWNER = "s3bench"
+
+PARTS_MAX = 10_000
+"""How many parts an object may have (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
 
 _ID_DIGITS = 20  # of the 32 characters of a version id; the others are a checksum of them
 _COUNTS_MAX = 10_000  # keys of a bucket whose versions or uploads of old are remembered, so that no id comes again
@@ -163,6 +167,7 @@ class Bucket:
     def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
         self.name = name
         self.region = region
+        self.is_directory = is_directory_bucket(name)
         self.encryption: Encryption | None = None
         self.encryption_was_set = False
         self.cors_rules: tuple[CorsRule, ...] = ()
@@ -180,8 +185,8 @@ class Bucket:
 
     @property
     def empty(self) -> bool:
-        """Whether it can be deleted: no version of any key is left, and no delete marker."""
-        return not self.keys
+        """Whether it can be deleted: no version, no delete marker, and in a directory bucket no upload is left."""
+        return not self.keys and not (self.is_directory and self.uploads)
 
     def set_versioning(self, state: Versioning) -> None:
         """Enable or suspend versioning; from now on reads report versions, so replies that are kept are old."""
@@ -237,6 +242,17 @@ class Bucket:
             count += 1
         _remember(self._begun, key, count)
         return upload_id
+
+    def etag_of_new(self, key: str, etag: str) -> str:
+        """Give the ETag of a version that is put now, by that of its bytes: in a directory bucket it has no MD5.
+
+        https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-differences.html
+        """
+        if not self.is_directory:
+            return etag
+        found = self.keys.get(key)
+        seed = f"{self._seed}\0etag\0{self.name}\0{key}\0{found.made if found else 0}\0{etag}"
+        return hashlib.blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def put(self, version: Version) -> None:
         """Make `version` the newest of its key; a null version takes the place of the one before."""

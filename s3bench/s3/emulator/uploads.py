@@ -21,7 +21,17 @@ from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, 
 from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.object_lock import check_future
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
-from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, ObjectStore, StoredPart, Upload, Version
+from s3bench.s3.emulator.store import (
+    NULL_VERSION,
+    OWNER,
+    PARTS_MAX,
+    Bucket,
+    Checksum,
+    ObjectStore,
+    StoredPart,
+    Upload,
+    Version,
+)
 from s3bench.s3.emulator.writing import WriteOperations, made_version_headers
 from s3bench.s3.protocol.checksums import CRC_BYTES, combined, digest_of
 from s3bench.s3.protocol.decimals import parse_decimal
@@ -30,7 +40,6 @@ from s3bench.s3.protocol.s3_error import S3Error
 
 PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3
-PARTS_MAX = 10_000
 _PARTS_LISTED_MAX = 1000
 _COPIED_RANGE = re.compile(r"bytes=([0-9]{1,19})-([0-9]{1,19})")
 _UPLOAD_BYTES = 1024  # what is kept about an upload, about
@@ -174,6 +183,8 @@ class UploadOperations:
                 raise _no_such_upload(made.upload_id)
             return self._completion(call, bucket, made)
         parts = _chosen(upload, named)
+        if bucket.is_directory:
+            _check_consecutive(upload, parts)
         check_part(call.fields, upload.description.encryption, needed=False)
         size_bytes = sum(part.content.size_bytes for part in parts)
         _check_size(call, size_bytes)
@@ -366,6 +377,16 @@ def _chosen(upload: Upload, node: XmlElement) -> tuple[StoredPart, ...]:
             )
             raise S3Error(status=400, code="EntityTooSmall", message=message, details=details)
     return tuple(parts)
+
+
+def _check_consecutive(upload: Upload, parts: tuple[StoredPart, ...]) -> None:
+    """Reject parts that are not numbered from 1 on without gaps. Raises `S3Error`.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompletedPart.html
+    """
+    if any(part.number != number for number, part in enumerate(parts, 1)):
+        message = "The part numbers must start at 1 and be consecutive in a directory bucket."
+        raise S3Error(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
 
 
 def _named_part(upload: Upload, item: XmlElement) -> StoredPart:

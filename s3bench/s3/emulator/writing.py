@@ -2,14 +2,23 @@
 
 from dataclasses import replace
 
+from s3bench.s3.emulator.appending import (
+    OBJECT_SIZE,
+    appended_checksum,
+    appended_content,
+    appended_parts,
+    check_append,
+    write_offset,
+)
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers
 from s3bench.s3.emulator.encryption import Encryption, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
-from s3bench.s3.emulator.memory import Hold, Memory
+from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.object_lock import Lock, check_future
+from s3bench.s3.emulator.receiving import Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, StoredPart, Version
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
@@ -21,12 +30,15 @@ _VERSION_BYTES = 1024
 class WriteOperations:
     """What can be written as an object."""
 
-    def __init__(self, store: ObjectStore, memory: Memory) -> None:
+    def __init__(self, store: ObjectStore, intentions: Intentions) -> None:
         self._store = store
-        self._memory = memory
+        self._intentions = intentions
 
     def put(self, call: Call) -> Reply:
-        """Store an object."""
+        """Store an object, or append to one."""
+        offset_bytes = write_offset(call.fields)
+        if offset_bytes is not None:
+            return self._append(call, offset_bytes)
         bucket, version = self.store_received(call)
         assert version.checksum is not None
         headers = put_headers(version.etag, version.checksum, version.description.encryption)
@@ -52,6 +64,31 @@ class WriteOperations:
         )
         return bucket, version
 
+    def _append(self, call: Call, offset_bytes: int) -> Reply:
+        """Write behind the bytes of the current object, or make one."""
+        bucket = find_bucket(self._store, call.bucket)
+        check_write(call.fields, call.key, current_state(bucket, call.key))
+        received, current = call.received, bucket.current(call.key)
+        check_append(current, offset_bytes, received)
+        content, description = received.content(), received.description
+        parts: tuple[StoredPart, ...] = ()
+        checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
+        if current is not None:
+            parts = appended_parts(current, received, content, call.now_s)
+            checksum = appended_checksum(current, received.digest(), content.size_bytes)
+            content, description = appended_content(current, content, self._intentions), current.description
+        version = self.keep(
+            bucket,
+            call,
+            description=description,
+            content=content,
+            etag=received.etag(),
+            checksum=checksum,
+            parts=parts,
+        )
+        headers = put_headers(version.etag, checksum, description.encryption)
+        return call.reply(200, [*headers, (OBJECT_SIZE, str(version.size_bytes))])
+
     def keep(
         self,
         bucket: Bucket,
@@ -71,7 +108,7 @@ class WriteOperations:
             modified_s=call.now_s,
             hold=self.hold(call.key, description, len(parts)),
             content=content,
-            etag=etag,
+            etag=bucket.etag_of_new(call.key, etag),
             checksum=checksum,
             description=description,
             parts=parts,
@@ -89,7 +126,7 @@ class WriteOperations:
         size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
         if description.encryption is not None:
             size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
-        return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
+        return self._intentions.memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
 
 
 def put_headers(etag: str, checksum: Checksum, encryption: Encryption | None) -> list[tuple[str, str]]:

@@ -13,7 +13,14 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.s3.network.presets import CONNECTION_BYTES_PER_S, EC2_BYTES_PER_S, PREFIX, TTFB_S
+from s3bench.s3.network.presets import (
+    CONNECTION_BYTES_PER_S,
+    EC2_BYTES_PER_S,
+    EXPRESS,
+    EXPRESS_TTFB_S,
+    PREFIX,
+    TTFB_S,
+)
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.units import BadQuantity, parse_bandwidth, parse_rate, parse_seconds, parse_share
 
@@ -73,7 +80,7 @@ def parse_network(text: str) -> NetworkModel:
             settings |= _setting(key, value, Path())
         elif index:
             raise _bad(f"{item!r} is not a key=value pair", "only the first item may be a preset or a file")
-        elif key.startswith(PREFIX):
+        elif key.startswith(PREFIX) or key == EXPRESS:
             settings |= _preset(key)
         else:
             settings |= _from_file(key)
@@ -83,6 +90,8 @@ def parse_network(text: str) -> NetworkModel:
 
 
 def _preset(name: str) -> dict[str, Any]:
+    if name == EXPRESS:
+        return {"ttfb_p50_s": EXPRESS_TTFB_S, "ttfb_p90_s": EXPRESS_TTFB_S, "ttfb_samples_s": ()}
     rate = EC2_BYTES_PER_S.get(name.removeprefix(PREFIX))
     if rate is None:
         names = [PREFIX + known for known in EC2_BYTES_PER_S]
@@ -106,7 +115,7 @@ def _from_file(name: str) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        why = f"it is not a preset ({PREFIX}...), has no `=`, and cannot be read as a JSON file: {error}"
+        why = f"it is not a preset ({PREFIX}... or {EXPRESS}), has no `=`, and cannot be read as a JSON file: {error}"
         raise _bad(f"{name!r} is not a network model", why) from None
     if not isinstance(content, dict):
         raise _bad(f"{name!r} is not a network model", "the file must hold one JSON object")
@@ -132,7 +141,8 @@ def _setting(key: str, value: str, directory: Path) -> dict[str, Any]:
 
 def _bad(what: str, why: str = "") -> BadInput:
     keys = "\n".join(f"  {key}={meaning}" for key, meaning in KEYS.items())
-    fix = f"write {PREFIX}INSTANCE (ec2:c5.large), a JSON file's path, or key=value pairs, separated by commas:\n{keys}"
+    first = f"{PREFIX}INSTANCE (ec2:c5.large), {EXPRESS}, a JSON file's path"
+    fix = f"write {first}, or key=value pairs, separated by commas:\n{keys}"
     return BadInput(f"--network: {what}", why, fix)
 
 

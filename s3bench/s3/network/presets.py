@@ -1,11 +1,18 @@
-"""Network presets: what S3 delivered to each type of EC2 instance, as measured by others.
+"""Network presets: what S3 delivered to each type of EC2 instance, as measured by others, and S3 Express One Zone.
 
 The source is the README of https://github.com/dvassallo/s3-benchmark (MIT License), which
 measured downloads on all 155 instance types of 2019-04-02. It gives one figure for each, the most that S3 delivered to
 it, and for all of them a first byte after about 20 ms at the 90th percentile and about 93 MB/s per connection. Uploads
 were not measured; the same figure stands for both directions here. Neither is there a median of the first byte, so
 20 ms is taken as fixed.
+
+Of S3 Express One Zone AWS says that reads and writes have their first byte after "consistent single-digit millisecond"
+times (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-performance.html). That is a bound and no
+distribution: the preset is the longest whole number of milliseconds that keeps it, fixed, and limits nothing else.
 """
+
+EXPRESS = "express"
+EXPRESS_TTFB_S = 0.009
 
 PREFIX = "ec2:"
 

@@ -1,8 +1,8 @@
 """Checks that a request, or a POST form, was signed with the secret key and is allowed to arrive now.
 
 The errors are S3's (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access key is known.
-`signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens are signed like every header,
-but not looked at.
+`signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens of STS are signed like every
+header, but not looked at.
 """
 
 import hmac
@@ -17,6 +17,7 @@ from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
     SignatureParameters,
     header_fault,
+    incorrect_service,
     parameters_in_form,
     parameters_in_header,
     parameters_in_query,
@@ -24,6 +25,7 @@ from s3bench.s3.signing.signature_parameters import (
     unsupported_mechanism,
 )
 from s3bench.s3.signing.sigv4 import (
+    SERVICE,
     UNSIGNED_PAYLOAD,
     SigningKey,
     SigningKeys,
@@ -76,15 +78,23 @@ class Authenticator:
         self._region = region
         self._now = now
 
-    def check(self, head: RequestHead) -> Signature:
-        """Give the signature of a request that may come in; raises `S3Error` for any other."""
+    def check(
+        self, head: RequestHead, *, service: str | None = SERVICE, credentials: tuple[str, SigningKeys] | None = None
+    ) -> Signature:
+        """Give the signature of a request that may come in; raises `S3Error` for any other.
+
+        It is signed for `service` (`None`: for any), by the `credentials` of a session where it belongs to one.
+        """
+        access_key, keys = credentials or (self._access_key, self._keys)
         parameters = _parameters_of(head)
         presigned = parameters.expires_s is not None
-        self._check_credential(parameters.access_key, parameters.region, presigned=presigned)
+        if service is not None and parameters.service != service:
+            raise incorrect_service(parameters.service, service, query_fault if presigned else header_fault)
+        self._check_credential(parameters.access_key, parameters.region, presigned=presigned, expected=access_key)
         _check_time(parameters, self._now())
         _check_payload(parameters.payload)
         _check_coverage(parameters, head)
-        key = self._keys.key(parameters.date, parameters.region)
+        key = keys.key(parameters.date, parameters.region, parameters.service)
         path = canonical_path(head.path)
         request = canonical_request(
             head.method, path, parameters.query, head.fields, parameters.signed, parameters.payload
@@ -101,7 +111,9 @@ class Authenticator:
         `fields` are by lower-case names. How long the form may be used is up to the policy.
         """
         form = parameters_in_form(fields)
-        self._check_credential(form.access_key, form.region or self._region, presigned=True)
+        self._check_credential(
+            form.access_key, form.region or self._region, presigned=True, expected=self._access_key
+        )
         if form.date:
             signature = self._keys.key(form.date, form.region).sign(form.policy)
         else:
@@ -109,11 +121,11 @@ class Authenticator:
         if not hmac.compare_digest(signature.encode(), form.signature.encode()):
             raise _does_not_match(form.access_key, form.policy, form.signature)
 
-    def _check_credential(self, access_key: str, region: str, *, presigned: bool) -> None:
+    def _check_credential(self, access_key: str, region: str, *, presigned: bool, expected: str) -> None:
         if region != self._region:
             fault = query_fault if presigned else header_fault
             raise fault(f"the region '{region}' is wrong; expecting '{self._region}'", (("Region", self._region),))
-        if access_key != self._access_key:
+        if access_key != expected:
             raise S3Error(
                 status=403,
                 code="InvalidAccessKeyId",

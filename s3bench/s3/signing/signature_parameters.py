@@ -17,7 +17,15 @@ import msgspec
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
-from s3bench.s3.signing.sigv4 import ALGORITHM, SERVICE, TERMINAL, UNSIGNED_PAYLOAD, canonical_query, decode
+from s3bench.s3.signing.sigv4 import (
+    ALGORITHM,
+    EXPRESS_SERVICE,
+    SERVICE,
+    TERMINAL,
+    UNSIGNED_PAYLOAD,
+    canonical_query,
+    decode,
+)
 
 EXPIRES_S_MAX = 7 * 24 * 3600
 """Longest life of a presigned URL."""
@@ -33,7 +41,7 @@ _PARAMETERS = (
 )
 
 _USUAL = re.compile(
-    r"AWS4-HMAC-SHA256 Credential=([^,/ ]+)/([0-9]{8})/([^,/ ]+)/s3/aws4_request, ?"
+    r"AWS4-HMAC-SHA256 Credential=([^,/ ]+)/([0-9]{8})/([^,/ ]+)/(s3|s3express)/aws4_request, ?"
     r"SignedHeaders=([a-z0-9;_.-]+), ?Signature=([0-9a-f]{64})"
 )
 _DATE = re.compile(r"[0-9]{8}")
@@ -58,6 +66,7 @@ class SignatureParameters(msgspec.Struct, frozen=True):
     query: str
     payload: str
     expires_s: int | None
+    service: str = SERVICE
 
 
 class FormSignature(msgspec.Struct, frozen=True):
@@ -77,6 +86,7 @@ class _Credential(msgspec.Struct, frozen=True):
     access_key: str
     date: str
     region: str
+    service: str
 
 
 Fault = Callable[[str], S3Error]
@@ -86,7 +96,8 @@ def parameters_in_header(head: RequestHead, authorization: str) -> SignaturePara
     """Read the header form; raises `S3Error`."""
     fields = head.fields
     usual = _USUAL.fullmatch(authorization)
-    access_key, date, region, names, signature = usual.groups() if usual is not None else _parts_of(authorization)
+    parts = usual.groups() if usual is not None else _parts_of(authorization)
+    access_key, date, region, service, names, signature = parts
     written = fields.get("x-amz-date") or fields.get("date", "")
     at = timestamp_of(written)
     if at is None:
@@ -106,6 +117,7 @@ def parameters_in_header(head: RequestHead, authorization: str) -> SignaturePara
         canonical_query(head.query),
         fields.get("x-amz-content-sha256", ""),
         None,
+        service,
     )
 
 
@@ -142,6 +154,7 @@ def parameters_in_query(head: RequestHead) -> SignatureParameters:
         canonical_query(head.query, without="X-Amz-Signature"),
         head.fields.get("x-amz-content-sha256") or given.get("X-Amz-Content-Sha256") or UNSIGNED_PAYLOAD,
         _parse_expires(given["X-Amz-Expires"]),
+        credential.service,
     )
 
 
@@ -205,6 +218,11 @@ def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Er
     return S3Error(status=400, code="AuthorizationQueryParametersError", message=message, details=details)
 
 
+def incorrect_service(service: str, expected: str, fault: Fault) -> S3Error:
+    """The error for a signature for another service."""
+    return fault(f'incorrect service "{service}". This endpoint belongs to "{expected}".')
+
+
 def unsupported_mechanism() -> S3Error:
     """The error for Signature Version 2, in its header and in its query form."""
     return S3Error(
@@ -243,7 +261,7 @@ def _check_algorithm(algorithm: str) -> None:
         raise S3Error(status=501, code="NotImplemented", message=message)
 
 
-def _parts_of(authorization: str) -> tuple[str, str, str, str, str]:
+def _parts_of(authorization: str) -> tuple[str, str, str, str, str, str]:
     """Take apart an Authorization header that is written in an unusual way, or say what is wrong with it."""
     algorithm, _, rest = authorization.partition(" ")
     _check_algorithm(algorithm)
@@ -266,7 +284,14 @@ def _parts_of(authorization: str) -> tuple[str, str, str, str, str]:
         if name not in parts:
             raise header_fault(f"missing {name}.")
     credential = _parse_credential(parts["Credential"], header_fault)
-    return credential.access_key, credential.date, credential.region, parts["SignedHeaders"], parts["Signature"]
+    return (
+        credential.access_key,
+        credential.date,
+        credential.region,
+        credential.service,
+        parts["SignedHeaders"],
+        parts["Signature"],
+    )
 
 
 def _parse_credential(text: str, fault: Fault) -> _Credential:
@@ -276,11 +301,11 @@ def _parse_credential(text: str, fault: Fault) -> _Credential:
     access_key, date, region, service, terminal = parts
     if terminal != TERMINAL:
         raise fault(f'incorrect terminal "{terminal}". This endpoint uses "{TERMINAL}".')
-    if service != SERVICE:
-        raise fault(f'incorrect service "{service}". This endpoint belongs to "{SERVICE}".')
+    if service not in {SERVICE, EXPRESS_SERVICE}:
+        raise incorrect_service(service, SERVICE, fault)
     if _DATE.fullmatch(date) is None:
         raise fault(f'incorrect date format "{date}". This date in the credential must be in the format "yyyyMMdd".')
-    return _Credential(access_key, date, region)
+    return _Credential(access_key, date, region, service)
 
 
 def _date_differs(date: str, timestamp: str) -> str:

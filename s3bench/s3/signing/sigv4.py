@@ -13,6 +13,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "s3"
+EXPRESS_SERVICE = "s3express"
+"""What requests to directory buckets are signed for (botocore's endpoint rules, `signingName`)."""
 TERMINAL = "aws4_request"
 UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD"
 EMPTY_SHA256 = hashlib.sha256().hexdigest()
@@ -97,22 +99,22 @@ def sign_old(secret_key: str, text: str) -> str:
 
 
 class SigningKey:
-    """The key derived from a secret for one date (like 20130524) and region; `scope` names it in what is signed.
+    """The key derived from a secret for one date (like 20130524), region and service; `scope` is what is signed of it.
 
     HMAC-SHA256 (RFC 2104) with both pads hashed once: half the time of a fresh HMAC for every signature.
     """
 
     __slots__ = ("_inner", "_outer", "scope")
 
-    def __init__(self, secret_key: str, date: str, region: str) -> None:
+    def __init__(self, secret_key: str, date: str, region: str, service: str = SERVICE) -> None:
         key = f"AWS4{secret_key}".encode()
-        for part in (date, region, SERVICE, TERMINAL):
+        for part in (date, region, service, TERMINAL):
             inner, outer = _padded(key)
             inner.update(part.encode())
             outer.update(inner.digest())
             key = outer.digest()
         self._inner, self._outer = _padded(key)
-        self.scope = f"{date}/{region}/{SERVICE}/{TERMINAL}"
+        self.scope = f"{date}/{region}/{service}/{TERMINAL}"
 
     def sign(self, text: str) -> str:
         """Give the signature of a string to sign, in hexadecimal digits."""
@@ -137,13 +139,13 @@ class SigningKeys:
 
     def __init__(self, secret_key: str) -> None:
         self._secret_key = secret_key
-        self._keys: dict[tuple[str, str], SigningKey] = {}
+        self._keys: dict[tuple[str, str, str], SigningKey] = {}
 
-    def key(self, date: str, region: str) -> SigningKey:
-        """Give the key for `date` and `region`."""
-        found = self._keys.get((date, region))
+    def key(self, date: str, region: str, service: str = SERVICE) -> SigningKey:
+        """Give the key for `date`, `region` and `service`."""
+        found = self._keys.get((date, region, service))
         if found is None:
             if len(self._keys) >= _KEYS_MAX:
                 self._keys.clear()
-            found = self._keys[date, region] = SigningKey(self._secret_key, date, region)
+            found = self._keys[date, region, service] = SigningKey(self._secret_key, date, region, service)
         return found

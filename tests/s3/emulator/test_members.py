@@ -50,6 +50,8 @@ BODIES = {
         "{}</CompleteMultipartUpload>"
     ),
 }
+DIRECTORY = "bucket--use1-az4--x-s3"
+EXPRESS = {Operation.CREATE_SESSION, Operation.RENAME_OBJECT}
 LOCKS = {
     Operation.GET_OBJECT_LOCK_CONFIGURATION, Operation.PUT_OBJECT_LOCK_CONFIGURATION,
     Operation.GET_OBJECT_RETENTION, Operation.PUT_OBJECT_RETENTION,
@@ -76,8 +78,9 @@ class Wire:
     uploads: dict[str, str] = field(default_factory=dict)
 
     def arm(self) -> None:
-        self.endpoint.arm(EmulatorSettings(buckets=("bucket", "empty")))
+        self.endpoint.arm(EmulatorSettings(buckets=("bucket", "empty", DIRECTORY)))
         assert self.send("PUT", "/bucket/k", body=b"x").status == 200
+        assert self.send("PUT", f"/{DIRECTORY}/k").status == 200
         assert self.send("PUT", "/bucket?tagging", body=TAGGED).status == 204
         upload_id = self.send("POST", "/bucket/k?uploads").text("{*}UploadId")
         assert self.send("PUT", f"/bucket/k?uploadId={upload_id}&partNumber=1", body=b"x").status == 200
@@ -111,6 +114,8 @@ class Wire:
         bucket = {Operation.CREATE_BUCKET: "new-bucket", Operation.DELETE_BUCKET: "empty"}.get(operation, "bucket")
         if operation in LOCKS:
             bucket = "locking"
+        if operation in EXPRESS:
+            bucket = DIRECTORY
         path = path.replace("{Bucket}", bucket).replace("{Key+}", "k")
         needed = {name: self.uploads["uploadId"] for name in ("uploadId",) if name in wire_names(model)}
         if operation in {Operation.UPLOAD_PART, Operation.UPLOAD_PART_COPY}:
@@ -122,6 +127,8 @@ class Wire:
             fields["x-amz-metadata-directive"] = "REPLACE"
         if operation is Operation.GET_OBJECT_ATTRIBUTES:
             fields["x-amz-object-attributes"] = "ETag"
+        if operation is Operation.RENAME_OBJECT:
+            fields["x-amz-rename-source"] = "k"
         if operation is Operation.DELETE_OBJECTS:
             fields["content-md5"] = base64.b64encode(hashlib.md5(body).digest()).decode()
         return self.send(model.http["method"], f"{path}?{said}", headers=fields | (headers or {}), body=body)

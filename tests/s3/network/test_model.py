@@ -34,6 +34,13 @@ def test_the_presets_are_the_155_instances_of_the_table() -> None:
     assert EC2_BYTES_PER_S["t2.small"] == 39e6
 
 
+def test_the_express_preset_delays_first_bytes_by_single_digit_milliseconds_and_limits_nothing() -> None:
+    model = parse_network("express")
+    assert model.ttfb_p50_s == model.ttfb_p90_s
+    assert 0.001 <= model.ttfb_p90_s < 0.010
+    assert model == NetworkModel(text="express", ttfb_p50_s=model.ttfb_p50_s, ttfb_p90_s=model.ttfb_p90_s)
+
+
 def test_later_pairs_override_the_preset() -> None:
     model = parse_network("ec2:c5.large, ttfb=lognormal:15ms:40ms, nic_up=10Mbit/s, seed=7")
     assert (model.ttfb_p50_s, model.ttfb_p90_s) == (0.015, 0.04)
