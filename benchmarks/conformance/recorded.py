@@ -25,7 +25,7 @@ from conformance.session import REGION, Answer, as_document
 
 _FILES = ("test_s3", "test_s3_api", "test_s3_cors", "test_s3_list_operations", "test_s3_preconditions")
 _PLACEHOLDER = re.compile(
-    r".*<[^<>]+>.*|datetime|(copy-)?etag|display-name|i-d|bucket|owner-id|(next-)?continuation-token", re.DOTALL
+    r".*<[^<>]+>.*|date(time)?|(copy-)?etag|display-name|i-d|bucket|owner-id|(next-)?continuation-token", re.DOTALL
 )
 """What the recorder puts in place of names, ids, times, and ETags that differ from run to run."""
 

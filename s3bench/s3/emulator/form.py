@@ -51,7 +51,11 @@ class FieldReader:
         if (len(self._data) if file_at is None else file_at) > FIELDS_BYTES_MAX:
             message = "Your POST request fields preceding the upload file were too large."
             raise S3Error(status=400, code="MaxPostPreDataLengthExceeded", message=message)
-        return None if file_at is None else memoryview(bytes(self._data[file_at:]))
+        if file_at is None:
+            return None
+        begun = bytes(self._data[file_at:])
+        self._data.clear()
+        return memoryview(begun)
 
     def _read_parts(self) -> int | None:
         """Read the parts that have come whole; gives where the bytes of the file begin."""

@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class PolicyCondition:
     """One condition as S3 repeats it in errors: `["eq", "$key", "value"]`; of a range, the least and the most bytes."""
 
     operator: str
@@ -65,7 +65,7 @@ class PostPolicy:
     """A policy: when it expires, in seconds since 1970, and its conditions in order."""
 
     expires_s: float
-    conditions: tuple[Condition, ...]
+    conditions: tuple[PolicyCondition, ...]
 
     def check(self, fields: Mapping[str, str], now_s: float) -> None:
         """Check the form, whose names are in lower case and have `bucket` among them. Raises `S3Error`."""
@@ -135,14 +135,14 @@ def _expiration(text: Any) -> float:
     raise _invalid(f"Invalid 'expiration' value: '{text}'")
 
 
-def _condition(item: Any) -> Condition:
+def _condition(item: Any) -> PolicyCondition:
     if isinstance(item, dict):
         if len(item) != 1:
             raise _invalid("Invalid Simple-Condition: Simple-Conditions must have exactly one property specified.")
         ((name, value),) = item.items()
         if not isinstance(value, str):
             raise _invalid("Invalid Simple-Condition: value must be a string.")
-        return Condition(operator="eq", first=f"${name}", second=value)
+        return PolicyCondition(operator="eq", first=f"${name}", second=value)
     if not isinstance(item, list) or not item or not isinstance(item[0], str):
         raise _invalid("Invalid Condition: it must be a list or an object.")
     operator = item[0].lower()
@@ -154,7 +154,7 @@ def _condition(item: Any) -> Condition:
     for argument in (first, second):
         if not isinstance(argument, str) and not (operator == _RANGE and type(argument) is int):
             raise _invalid(f"Invalid Condition: an argument of '{operator}' has the wrong type.")
-    return Condition(operator=operator, first=str(first), second=str(second))
+    return PolicyCondition(operator=operator, first=str(first), second=str(second))
 
 
 def _invalid(why: str) -> S3Error:

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import http.client
 import json
+import tracemalloc
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -452,6 +453,23 @@ def test_a_refused_file_takes_no_memory() -> None:
     assert post(s3, form_of(limited, file)).texts("ProposedSize") == [str(2 << 20)]
     assert s3.emulator.held_bytes == before
     assert post(s3, form_of({"key": "k"}, bytes(900_000))).status == 204
+
+
+def test_a_file_is_not_held_twice() -> None:
+    s3 = Asker()
+    size, piece = 8 << 20, 64 << 10
+    body = form_of({"key": "k"}, bytes(size))
+    pending = s3.begin("POST", headers={"content-type": f"multipart/form-data; boundary={BOUNDARY}"}, body=body)
+    tracemalloc.start()
+    try:
+        while pending.left:
+            pending.feed(piece)
+            assert s3.emulator.held_bytes < size + piece  # of the memory that objects are in
+        assert pending.finish().status == 204
+        assert tracemalloc.get_traced_memory()[1] < 8 * piece  # at its peak, beside that memory
+    finally:
+        tracemalloc.stop()
+    assert size <= s3.emulator.held_bytes < size + piece
 
 
 def test_a_form_may_come_in_pieces_of_any_size() -> None:
