@@ -6,8 +6,9 @@
 
 Both checkouts do the same work in turn, in the order ABBA, and the ratio of the medians counts, with the range of the
 ratios of single rounds beside it. All figures are CPU time as the kernel counts it for a process and its children,
-except the gap between iterations, which is elapsed time. What is not under test is the other checkout's on both sides:
-the server that load generators talk to, the requests that servers get, and the documents that are compared.
+except the gap between iterations, which is elapsed time. What is not under test is the same on both sides: the
+emulators that load generators talk to are this checkout's, so that they do not make their clients wait; the documents
+that are compared are the other's.
 """
 
 import argparse
@@ -29,7 +30,9 @@ import psutil
 HERE = Path(__file__).parents[1]
 OPERATIONS = 60_000
 REQUESTS = 20_000
+CONNECTIONS = 16
 BODY_BYTES = 4096
+BODIES = 200  # of 8 MiB
 STUB = [
     {
         "name": "small",
@@ -84,9 +87,14 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What both sides share: the URL of an emulator, a stub's definition, two documents to compare."""
+    """What both sides share: URLs of emulators, a stub's definition, two documents to compare.
+
+    `discarding` keeps no bodies, `secure` speaks TLS.
+    """
 
     emulator: str
+    discarding: str
+    secure: str
     stub: Path
     documents: Path
 
@@ -101,7 +109,7 @@ def compare(checkout: Checkout, bench: Bench) -> float:
     return checkout.cpu_s("compare", *(str(bench.documents / f"{seed}.json") for seed in range(2)))
 
 
-def load(kind: str) -> Callable[[Checkout, Bench], float]:
+def load(kind: str, *more: str) -> Callable[[Checkout, Bench], float]:
     """CPU seconds of one operation of 4 KiB, start-up taken out."""
 
     def measure(checkout: Checkout, bench: Bench) -> float:
@@ -109,7 +117,7 @@ def load(kind: str) -> Callable[[Checkout, Bench], float]:
             "load",
             "-q",
             "--endpoint-url",
-            bench.emulator,
+            bench.discarding if kind == "put" else bench.emulator,
             "-b",
             "data",
             "--operation",
@@ -117,7 +125,7 @@ def load(kind: str) -> Callable[[Checkout, Bench], float]:
             "--size",
             "4KiB",
         ]
-        arguments += ["--workers", "1", "-t", "16", "--objects", "100", *(["--overwrite"] if kind == "put" else [])]
+        arguments += ["--workers", "1", "-t", "16", "--objects", "100", *more]
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         few, many = (checkout.cpu_s(*arguments, "--operations", f"{count}", env=keys) for count in (16, OPERATIONS))
         return (many - few) / OPERATIONS
@@ -141,6 +149,52 @@ def stub_get(checkout: Checkout, bench: Bench) -> float:
     return (after.user + after.system - before.user - before.system) / REQUESTS
 
 
+def emulator(method: str, *more: str) -> Callable[[Checkout, Bench], float]:
+    """CPU seconds of the emulator for one PUT or GET of 4 KiB; sixteen connections ask at once."""
+
+    def measure(checkout: Checkout, _: Bench) -> float:
+        body = bytes(BODY_BYTES)
+        with checkout.serving("--bucket", "data", *more) as (url, server), contextlib.ExitStack() as stack:
+            address = urlsplit(url)
+            sockets = [
+                stack.enter_context(socket.create_connection((address.hostname, address.port or 80)))
+                for _connection in range(CONNECTIONS)
+            ]
+            head = f"/data/key HTTP/1.1\r\nHost: {address.netloc}\r\nx-amz-content-sha256: UNSIGNED-PAYLOAD\r\n"
+            put = f"PUT {head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+            asked = put if method == "PUT" else f"GET {head}\r\n".encode()
+            sockets[0].sendall(put)
+            sockets[0].recv(1 << 16)
+            before = server.cpu_times()
+            for _turn in range(REQUESTS // CONNECTIONS):
+                for connection in sockets:
+                    connection.sendall(asked)
+                for connection in sockets:
+                    got = connection.recv(1 << 16)
+                    while method == "GET" and len(got) < got.index(b"\r\n\r\n") + 4 + len(body):
+                        got += connection.recv(1 << 16)
+                    if not got.startswith(b"HTTP/1.1 200 "):
+                        sys.exit(f"the emulator answered {got[:200]!r}")
+            after = server.cpu_times()
+        return (after.user + after.system - before.user - before.system) / REQUESTS
+
+    return measure
+
+
+def load_over_tls(kind: str) -> Callable[[Checkout, Bench], float]:
+    """CPU seconds of one operation of 8 MiB over TLS, bytes verified, start-up taken out."""
+
+    def measure(checkout: Checkout, bench: Bench) -> float:
+        arguments = ["load", "-q", "--endpoint-url", bench.secure, "-b", "data", "--operation", kind, "--size", "8MiB"]
+        arguments += ["--tls-no-verify", "--workers", "1", "-t", "4", "--objects", "4"]
+        arguments += ["--overwrite"] if kind == "put" else []
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        few, many = (checkout.cpu_s(*arguments, "--operations", f"{count}", env=keys) for count in (4, BODIES))
+        return (many - few) / (BODIES - 4)
+
+    return measure
+
+
 def gap(checkout: Checkout, bench: Bench) -> float:
     """Elapsed seconds between the end of one iteration and the start of the next."""
     file = bench.documents / "gap.json"
@@ -156,7 +210,13 @@ CASES: dict[str, Callable[[Checkout, Bench], float]] = {
     "load --help": start_up("load", "--help"),
     "compare of 10,000 measurements": compare,
     "load, GET of 4 KiB": load("get"),
-    "load, PUT of 4 KiB": load("put"),
+    "load, PUT of 4 KiB, overwriting": load("put", "--overwrite"),
+    "load, PUT of 4 KiB, new keys": load("put"),
+    "load, TLS, GET of 8 MiB": load_over_tls("get"),
+    "load, TLS, PUT of 8 MiB": load_over_tls("put"),
+    "emulator, GET of 4 KiB": emulator("GET"),
+    "emulator, PUT of 4 KiB, stored": emulator("PUT"),
+    "emulator, PUT of 4 KiB, discarded": emulator("PUT", "--discard"),
     "stub, GET of 4 KiB": stub_get,
     "gap between iterations": gap,
 }
@@ -172,8 +232,19 @@ def main() -> int:
     options = parser.parse_args()
     before, after = Checkout(root=options.before.resolve()), Checkout(root=HERE)
     rows = []
-    with tempfile.TemporaryDirectory() as directory, before.serving("--bucket", "data") as (url, _):
-        bench = Bench(emulator=url, stub=Path(directory) / "stub.json", documents=Path(directory))
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        after.serving("--bucket", "data") as (emulator_url, _),
+        after.serving("--bucket", "data", "--discard") as (discarding, _),
+        after.serving("--bucket", "data", "--tls") as (secure, _),
+    ):
+        bench = Bench(
+            emulator=emulator_url,
+            discarding=discarding,
+            secure=secure,
+            stub=Path(directory) / "stub.json",
+            documents=Path(directory),
+        )
         bench.stub.write_text(json.dumps(STUB))
         subprocess.run(
             [before.root / ".venv/bin/python", "-c", WRITE_DOCUMENTS, directory], cwd=before.root, check=True

@@ -394,41 +394,46 @@ class Exchange(ClientConnection):
             self._set_low_water(min(LOW_WATER_BYTES, wanted - count))
 
     def _receive_records(self, wanted: int, beyond: int) -> None:
-        """Receive what has come of the next `wanted` bytes of a body over TLS.
+        """Receive what has come of the next `wanted` bytes of a body over TLS."""
+        response = self._response
+        received, fault = self._read_records(wanted, beyond)
+        if received:
+            self._active_ns = self._loop.now_ns
+            response.skip(received)
+        if response.ended:
+            self._set_low_water(1)
+            self._complete()
+        elif fault is AttemptFailure.CLOSED:
+            self._take(b"")
+        elif fault is not None:
+            self._break(fault)
+        elif received == wanted:  # of a chunk, whose end may be in OpenSSL already, where epoll cannot see it
+            self._receive()
+        elif received >= _FAST_BYTES:  # a part of the next record may be in OpenSSL already
+            self._set_low_water(max(1, min(LOW_WATER_BYTES, wanted - received - _RECORD_BYTES)))
 
-        OpenSSL gives one record in a call, so that going back to the event loop after each would cost half as much as
-        decrypting it. The buffer's first bytes are used again and again, since they are in the processor's cache.
+    def _read_records(self, wanted: int, beyond: int) -> tuple[int, AttemptFailure | None]:
+        """Read and verify record after record: how many bytes came, and what ended the connection, if anything did.
+
+        OpenSSL gives one record in a call, so going back to the event loop after each would cost a good part of what
+        decrypting it costs. The same bytes of the buffer are used again, since they are in the processor's cache.
         """
-        loop, response, sock = self._loop, self._response, self._sock
+        sock, buffer = self._sock, self._loop.buffer
         assert sock is not None
-        buffer, is_verified = loop.buffer, self.crc32 is not None
-        most = min(wanted, _TURN_BYTES_MAX)
-        received, count = 0, -1
-        fault: AttemptFailure | None = None
+        received, most = 0, min(wanted, _TURN_BYTES_MAX)
         try:
-            while received < most and count:
+            while received < most:
                 count = sock.recv_into(buffer, min(wanted + beyond - received, BUFFER_BYTES))
-                if is_verified:
+                if not count:
+                    return received, AttemptFailure.CLOSED
+                if self.crc32 is not None:
                     self._crc = crc32(buffer[: min(count, wanted - received)], self._crc)
                 received += count
         except BLOCKED:
             pass
         except OSError as error:
-            fault = FAULTS.get(error.errno or 0, AttemptFailure.RESET)
-        if received:
-            self._active_ns = loop.now_ns
-            response.skip(received)
-        if response.ended:
-            self._set_low_water(1)
-            self._complete()
-        elif fault is not None:
-            self._break(fault)
-        elif not count:
-            self._take(b"")
-        elif received == wanted:  # of a chunk, whose end may be in OpenSSL already, where epoll cannot see it
-            self._receive()
-        elif received >= _FAST_BYTES:  # a part of the next record may be in OpenSSL already
-            self._set_low_water(max(1, min(LOW_WATER_BYTES, wanted - received - _RECORD_BYTES)))
+            return received, FAULTS.get(error.errno or 0, AttemptFailure.RESET)
+        return received, None
 
     def _complete(self) -> None:
         """End an exchange whose response is complete."""

@@ -140,7 +140,7 @@ class Stretches:
 
     def __init__(self, stretches: Sequence[Stretch]) -> None:
         self._stretches = tuple(stretches)
-        self._ends = list(accumulate(stretch.size_bytes for stretch in stretches))
+        self._ends = list(accumulate([stretch.size_bytes for stretch in self._stretches]))
         self.size_bytes = self._ends[-1] if self._ends else 0
 
     def part(self, start: int, end: int) -> Sendable:

@@ -80,6 +80,7 @@ class Description:
     """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix.
 
     `encryption` is `None` for SSE-S3. `lock` is what its write asked for; the one that holds is its version's.
+    `text_bytes` is the size of all names and values in it.
     """
 
     headers: tuple[tuple[str, str], ...] = ()
@@ -88,6 +89,11 @@ class Description:
     storage_class: str = "STANDARD"
     encryption: Encryption | None = None
     lock: Lock | None = None
+    text_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        texts = (*self.headers, *self.metadata, *self.tags)
+        object.__setattr__(self, "text_bytes", sum(len(name) + len(value) for name, value in texts))
 
 
 class Version(msgspec.Struct, kw_only=True, eq=False):
@@ -294,9 +300,11 @@ class Bucket:
             self.uploads[place].overtaken = True
 
     def _drop_null(self, found: Key) -> None:
-        before = len(found.versions)
-        found.versions[:] = [version for version in found.versions if version.version_id != NULL_VERSION]
-        self.versions -= before - len(found.versions)
+        for index, version in enumerate(found.versions):
+            if version.version_id == NULL_VERSION:  # a key has one at most
+                del found.versions[index]
+                self.versions -= 1
+                return
 
     def _version_id(self, key: str, number: int) -> str:
         """Give the id of the version of `key` that was made after `number` others."""

@@ -122,8 +122,7 @@ class WriteOperations:
 
     def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
         """Charge what is kept about a version of `key`. Raises `S3Error` beyond the memory limit."""
-        said = (*description.headers, *description.metadata, *description.tags)
-        size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
+        size_bytes = _VERSION_BYTES + len(key) + description.text_bytes
         if description.encryption is not None:
             size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
         return self._intentions.memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)

@@ -7,13 +7,16 @@ from s3bench.s3.protocol.framing import Framing
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.sockets import DISCARD
 
+_RECORD_BYTES = 16 * 1024  # the most that a record of TLS holds, and OpenSSL gives in a call (RFC 8446 5.1)
 _FRAME_BYTES = 4 * 1024  # read where only a chunk line is wanted and what follows it will be dropped
 
 
 class Intake:
     """The body of one request. `droppable` says that the socket can discard bytes unseen, which TLS cannot."""
 
-    __slots__ = ("_buffer", "_droppable", "_framing", "_sink", "_sock", "_void", "payload_bytes", "wire_bytes")
+    __slots__ = (
+        "_buffer", "_droppable", "_framing", "_is_secure", "_sink", "_sock", "_void", "payload_bytes", "wire_bytes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class Intake:
         self._buffer = buffer
         self._void = void
         self._droppable = droppable and sink is None
+        self._is_secure = not droppable
         self.payload_bytes = 0
         self.wire_bytes = 0
 
@@ -54,7 +58,7 @@ class Intake:
         return consumed
 
     def receive(self, bytes_max: int = VOID_BYTES) -> bytes | None:
-        """Read once from the socket, `bytes_max` at most; what follows the body, or `None` when the client closed.
+        """Read what there is, `bytes_max` at most; what follows the body, or `None` when the client closed.
 
         Raises `OSError` (also when nothing is there) and `BadRequest`.
         """
@@ -67,8 +71,25 @@ class Intake:
         count = self._sock.recv_into(self._buffer, wanted)
         if not count:
             return None
+        if self._is_secure:
+            count = self._read_records(count, wanted)
         consumed = self.feed(self._buffer[:count])
         return bytes(self._buffer[consumed:count])
+
+    def _read_records(self, count: int, wanted: int) -> int:
+        """Read on behind the first `count` bytes, record after record; how many bytes there are then.
+
+        So they are hashed and stored together. There is always room for a whole record: what were left of one in
+        OpenSSL, epoll could not see.
+        """
+        more = count
+        try:
+            while more == _RECORD_BYTES and count + _RECORD_BYTES <= wanted:
+                more = self._sock.recv_into(self._buffer[count:], _RECORD_BYTES)
+                count += more
+        except OSError:
+            pass  # nothing more is there, or the connection failed, which shows again at the next call
+        return count
 
     def _drop(self, ahead: int) -> bytes | None:
         # The buffer only bounds how much is discarded; Linux does not write to it.

@@ -158,6 +158,16 @@ def test_overwriting_leaves_no_new_objects(emulator: Runner) -> None:
     assert (outcome.losses, outcome.ended.written, len(keys(emulator))) == ({}, (0,), 20)
 
 
+@pytest.mark.parametrize("manner", MANNERS)
+def test_objects_that_are_overwritten_again_and_again_stay_what_they_are(emulator: Runner, manner: Manner) -> None:
+    emulator.fill(MIXED)
+    put = emulator.job(OperationKind.PUT, sizes=MIXED, operations=100, overwrite=True)
+    outcome = emulator.run(put, manner=manner)
+    assert (outcome.losses, outcome.operations(), len(keys(emulator))) == ({}, 100, 20)
+    got = emulator.run(emulator.job(OperationKind.GET, sizes=MIXED, operations=100))
+    assert (got.losses, got.operations()) == ({}, 100)
+
+
 def test_layouts_and_virtual_hosts(emulator: Runner) -> None:
     emulator.data = msgspec.structs.replace(DATA, layout=Layout.WORKER)
     if not emulator.target.tls:  # no certificate is good for bucket.localhost

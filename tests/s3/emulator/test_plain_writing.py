@@ -144,7 +144,9 @@ def test_what_a_bucket_asks_of_its_objects_is_done() -> None:
     versions = {answer_of(put(s3, {})).headers["x-amz-version-id"] for _ in range(2)}
     assert len(versions) == 2
     s3 = Asker()
-    rule = b"<ApplyServerSideEncryptionByDefault><SSEAlgorithm>aws:kms</SSEAlgorithm></ApplyServerSideEncryptionByDefault>"
+    rule = (
+        b"<ApplyServerSideEncryptionByDefault><SSEAlgorithm>aws:kms</SSEAlgorithm></ApplyServerSideEncryptionByDefault>"
+    )
     document = b"<ServerSideEncryptionConfiguration><Rule>%b</Rule></ServerSideEncryptionConfiguration>" % rule
     assert s3.ask("PUT", query={"encryption": ""}, body=document).status == 200
     assert answer_of(put(s3, {})).headers["x-amz-server-side-encryption"] == "aws:kms"
