@@ -1,8 +1,8 @@
 """The helper process that starts clients: small, so that its own memory does not show in their figures.
 
 Forks and executes a client in a session of its own, restricted by `landlock`; notes when it ends; collects what the
-kernel accounted to it and its descendants; and kills those that outlive it. `process` is the harness's side. It imports
-little, and only from the standard library: a client's `ru_maxrss` begins with what its parent held when it forked.
+kernel accounted to it and its descendants; and kills those that outlive it. Between two clients it removes files, while
+the harness is busy with what the last one showed. `process` is the harness's side. It imports little, and only from the standard library: a client's `ru_maxrss` begins with what its parent held when it forked.
 (Hence no `typing` or `contextlib` in what it imports.)
 
 Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
@@ -19,6 +19,7 @@ import signal
 from time import monotonic_ns
 
 from s3bench.run.landlock import restrict_writes
+from s3bench.run.removal import remove_files
 from s3bench.run.sampler import Sampler
 from s3bench.run.speed_probe import SpeedProbe
 from s3bench.run.tree import descendants, open_tree
@@ -123,12 +124,16 @@ def _kill(pid: int) -> None:
 
 
 def main() -> None:
-    """Serve launches until the harness closes the stream or dies."""
+    """Serve launches and removals until the harness closes the stream or dies."""
     gc.disable()
     helper = _Helper()
     try:
         while True:
-            send(CONTROL, helper.run(receive(CONTROL)))
+            request = receive(CONTROL)
+            if "removed" in request:
+                remove_files(request["directory"], request["removed"])
+            else:
+                send(CONTROL, helper.run(request))
     except (StreamEnded, ConnectionError):
         pass
 
