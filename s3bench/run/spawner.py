@@ -2,8 +2,9 @@
 
 Forks and executes a client in a session of its own, restricted by `landlock`; notes when it ends; collects what the
 kernel accounted to it and its descendants; and kills those that outlive it. Between two clients it removes files, while
-the harness is busy with what the last one showed. `process` is the harness's side. It imports little, and only from the standard library: a client's `ru_maxrss` begins with what its parent held when it forked.
-(Hence no `typing` or `contextlib` in what it imports.)
+the harness is busy with what the last one showed. `process` is the harness's side. It imports little, and only from the
+standard library: a client's `ru_maxrss` begins with what its parent held when it forked. (Hence no `typing` or
+`contextlib` in what it imports.)
 
 Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
 are the same interpreter. When the stream ends, during a run too, the client's tree is killed and the helper ends.
