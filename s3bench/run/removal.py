@@ -29,7 +29,7 @@ def remove_files(directory: bytes, names: Iterable[bytes]) -> None:
                 opened, parent_fd = parent, _open_below(directory, parent)
             if parent_fd >= 0:
                 try:  # noqa: SIM105 (no contextlib in the spawner)
-                    os.unlink(last, dir_fd=parent_fd)  # noqa: PTH108 (a descriptor is no path)
+                    os.unlink(last, dir_fd=parent_fd)
                 except OSError:  # it is gone, or no file
                     pass
     finally:
