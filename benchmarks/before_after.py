@@ -6,7 +6,7 @@
 
 Both checkouts do the same work in turn, in the order ABBA, and the ratio of the medians counts, with the range of the
 ratios of single rounds beside it. All figures are CPU time as the kernel counts it for a process and its children,
-except the gap between iterations, which is elapsed time. What is not under test is the same on both sides: the
+except the gaps between iterations, which are elapsed time. What is not under test is the same on both sides: the
 emulators that load generators talk to are this checkout's, so that they do not make their clients wait; the documents
 that are compared are the other's.
 """
@@ -23,6 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -195,13 +196,28 @@ def load_over_tls(kind: str) -> Callable[[Checkout, Bench], float]:
     return measure
 
 
-def gap(checkout: Checkout, bench: Bench) -> float:
+def measurements(checkout: Checkout, bench: Bench, *arguments: str) -> list[dict[str, Any]]:
+    """All measurements of `s3bench run ARGUMENTS`."""
+    file = bench.documents / "run.json"
+    checkout.cpu_s("run", "-q", "--suite", "full", *arguments, "-o", str(file), "--force")
+    return [each for result in json.loads(file.read_text())["results"] for each in result["measurements"]]
+
+
+def gap(iterations: int, *arguments: str) -> Callable[[Checkout, Bench], float]:
     """Elapsed seconds between the end of one iteration and the start of the next."""
-    file = bench.documents / "gap.json"
-    checkout.cpu_s("run", "-q", "-n", "10", "-k", "cp and upload and 32MB and s5cmd", "-o", str(file), "--force")
-    document = json.loads(file.read_text())
-    times = [each["harness"]["turnaround_time"] for result in document["results"] for each in result["measurements"]]
-    return statistics.median(time for time in times if time is not None)
+
+    def measure(checkout: Checkout, bench: Bench) -> float:
+        found = measurements(checkout, bench, "-n", str(iterations), *arguments)
+        times = [each["harness"]["turnaround_time"] for each in found]
+        return statistics.median(time for time in times if time is not None)
+
+    return measure
+
+
+def sample(checkout: Checkout, bench: Bench) -> float:
+    """CPU seconds of observing a client, for each sample: samples, looks for children, probes of the core's speed."""
+    found = measurements(checkout, bench, "-n", "5", "-k", "cp and upload and 32MB and boto3-classic")
+    return statistics.median(each["harness"]["sampler_cpu_time"] / each["harness"]["samples"] for each in found)
 
 
 CASES: dict[str, Callable[[Checkout, Bench], float]] = {
@@ -218,7 +234,12 @@ CASES: dict[str, Callable[[Checkout, Bench], float]] = {
     "emulator, PUT of 4 KiB, stored": emulator("PUT"),
     "emulator, PUT of 4 KiB, discarded": emulator("PUT", "--discard"),
     "stub, GET of 4 KiB": stub_get,
-    "gap between iterations": gap,
+    "gap between iterations": gap(10, "-k", "cp and upload and 32MB and s5cmd"),
+    "gap, 5,000 files down": gap(4, "-k", "sync and download and 5,000 and s5cmd"),
+    "gap, 5,000 files up in process": gap(
+        4, "-k", "sync and upload and 5,000 and boto3-classic", "--stub", "in-process"
+    ),
+    "observing, for each sample": sample,
 }
 
 

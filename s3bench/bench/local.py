@@ -156,6 +156,8 @@ class LocalRunner:
         failure = self._failure(iteration, record, log, launch)
         if failure is not None:
             return failure
+        if not self.bench.workspaces.keep:
+            self.bench.spawner.remove(workspace.work, workspace.strangers(self.download_check.landed()))
         return measure_run(
             record,
             log,

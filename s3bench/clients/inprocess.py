@@ -7,8 +7,12 @@ so connections are not counted, and checksums are not verified.
 import json
 import re
 from collections import Counter
+from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
@@ -66,17 +70,42 @@ def _match(match: RequestMatch | None) -> dict[str, Any] | None:
     return None if match is None else {"method": match.method, "path": match.path, "query": list(match.query)}
 
 
+class _Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line of the log, as `stubbing` writes it. `response` is the position in the script."""
+
+    method: str
+    path: str
+    query: str
+    byte_range: str
+    attempt: str
+    started_ns: int
+    body_ended_ns: int
+    ended_ns: int
+    status: int
+    body_bytes: int
+    wire_bytes: int
+    response: int | None
+    file: str
+    start: int
+    end: int
+    response_bytes: int
+    error: str
+
+
+_RECORDS: msgspec.json.Decoder[_Record] = msgspec.json.Decoder(_Record)
+
+
 def read_log(log: Path, responses: tuple[Response, ...]) -> WireLog:
     """Read what the stub inside the process saw."""
-    records = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-    used = Counter(record["response"] for record in records)
+    records = sorted(_RECORDS.decode_lines(log.read_bytes()), key=attrgetter("started_ns"))
+    used = Counter(record.response for record in records)
     leftover = [
         f"responses[{position}]: {response.instances - used[position]} of {response.instances} instances unused"
         for position, response in enumerate(responses)
         if response.instances is not None and used[position] < response.instances
     ]
     return WireLog(
-        requests=tuple(sorted((_request(record) for record in records), key=lambda request: request.started_ns)),
+        requests=tuple(map(_request, records)),
         leftover=tuple(leftover),
         connections=0,
         connections_open_max=0,
@@ -86,37 +115,45 @@ def read_log(log: Path, responses: tuple[Response, ...]) -> WireLog:
     )
 
 
-def _request(record: dict[str, Any]) -> WireRequest:
-    attempt = _ATTEMPT.search(record["attempt"])
+def _request(record: _Record) -> WireRequest:
     return WireRequest(
-        method=record["method"],
-        path=record["path"],
-        query=record["query"],
-        byte_range=record["byte_range"],
+        method=record.method,
+        path=record.path,
+        query=record.query,
+        byte_range=record.byte_range,
         connection=0,
-        attempt=int(attempt[1]) if attempt else 1,
+        attempt=_attempt(record.attempt),
         engine=TransferEngine.PYTHON,
-        started_ns=record["started_ns"],
-        body_ended_ns=record["body_ended_ns"],
-        response_started_ns=record["ended_ns"],
-        ended_ns=record["ended_ns"],
-        status=record["status"],
-        body_bytes=record["body_bytes"],
-        wire_bytes=record["wire_bytes"],
-        response_bytes=record["response_bytes"],
+        started_ns=record.started_ns,
+        body_ended_ns=record.body_ended_ns,
+        response_started_ns=record.ended_ns,
+        ended_ns=record.ended_ns,
+        status=record.status,
+        body_bytes=record.body_bytes,
+        wire_bytes=record.wire_bytes,
+        response_bytes=record.response_bytes,
         checksums={},
-        file=record["file"],
-        served_start=record["start"],
-        served_end=record["end"],
+        file=record.file,
+        served_start=record.start,
+        served_end=record.end,
         complete=True,
-        error=record["error"],
+        error=record.error,
     )
 
 
-def _in_flight_max(records: list[dict[str, Any]]) -> int:
-    steps = sorted([(record["started_ns"], 1) for record in records] + [(record["ended_ns"], -1) for record in records])
-    now = highest = 0
-    for _, step in steps:
-        now += step
-        highest = max(highest, now)
+@lru_cache(maxsize=64)
+def _attempt(sdk_request: str) -> int:
+    """The attempt that the header `amz-sdk-request` tells; 1 where it tells none."""
+    found = _ATTEMPT.search(sdk_request)
+    return int(found[1]) if found else 1
+
+
+def _in_flight_max(records: list[_Record]) -> int:
+    """How many requests were on at once; `records` are in the order of their start."""
+    ends = sorted(record.ended_ns for record in records)
+    highest = ended = 0
+    for started, record in enumerate(records, 1):
+        while ended < started - 1 and ends[ended] <= record.started_ns:
+            ended += 1
+        highest = max(highest, started - ended)
     return highest

@@ -59,6 +59,10 @@ class DownloadCheck:
         self._served, self._right = served, set()
         return errors
 
+    def landed(self) -> tuple[str, ...]:
+        """Where the files that were compared last are, by their names in `work`."""
+        return tuple(name for path in self._served if (name := self._places[path]) is not None)
+
     @contextmanager
     def _opened(self) -> Iterator[int]:
         work_fd = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

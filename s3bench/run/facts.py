@@ -102,7 +102,7 @@ def _span(request: WireRequest, started_ns: int) -> RequestSpan:
         status=request.status if answered else None,
         attempt=request.attempt,
         fault=request.fault.value,
-        error=without_queries(request.error)[:_ERROR_CHARACTERS],
+        error=without_queries(request.error)[:_ERROR_CHARACTERS] if request.error else "",
     )
 
 

@@ -6,10 +6,10 @@ import shutil
 import sys
 import tempfile
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -26,6 +26,8 @@ from s3bench.system.processes import cores_allowed
 _SECOND_NS = 1_000_000_000
 _SAMPLE_BYTES = array("q").itemsize
 _STOP_WAIT_S = 15.0
+_REMOVED_AT_ONCE = 500
+"""So many names go into one message, since a long one would make the helper process larger."""
 _RSS_SLACK_BYTES = 1 << 20
 """Per-CPU counters make `ru_maxrss` uncertain by this much; a mark this close to its floor says nothing."""
 
@@ -147,6 +149,21 @@ class Spawner:
         if "failure" in reply:
             raise _launch_error(launch, *reply["failure"])
         return _record(launch, reply)
+
+    def remove(self, directory: Path, names: Iterable[str]) -> None:
+        """Have files below `directory` removed before the next client starts, without waiting for it.
+
+        `names` are relative paths. Symbolic links are not followed, and what cannot be removed stays.
+        """
+        process = self._process or self._start()
+        encoded = map(os.fsencode, names)
+        while batch := list(islice(encoded, _REMOVED_AT_ONCE)):
+            request = {"directory": os.fsencode(directory.absolute()), "removed": batch}
+            try:
+                spawner.send(process.control.fileno(), request)
+            except ConnectionError as error:
+                self._stop()
+                raise self._helper_died(process) from error
 
     def _start(self) -> ChildProcess:
         paths = [str(Path(__file__).parents[2]), *sys.path]

@@ -8,11 +8,14 @@ from __future__ import annotations
 from array import array
 from time import monotonic_ns, thread_time_ns
 
+from s3bench.run.tree import ProcTree
+
 TYPE_CHECKING = False  # `typing` is not imported here: see `spawner`
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from s3bench.run.tree import ProcTree, PsutilTree
+    from s3bench.run.sample_loop import SampleLoop
+    from s3bench.run.tree import PsutilTree
 
 SAMPLES_MAX = 1 << 16
 """When a run has more, every second one is dropped and the rest of it is sampled half as often."""
@@ -105,6 +108,31 @@ class Sampler:
             self._learn_cost()
         step_ns = self._step_ns
         self.due_ns += step_ns * max(1, -((self.due_ns - now_ns) // step_ns))
+
+    def run(self, loop: SampleLoop, until_ns: int) -> None:
+        """Have `loop` take the samples up to the next one at which something has to be decided, which `sample` takes.
+
+        Returns too at `until_ns`, and when a descriptor of the loop is readable.
+        """
+        tree = self._tree
+        if self._block_left <= 1 or self._candidates or not isinstance(tree, ProcTree):
+            return
+        taken = loop.run(
+            tree,
+            due_ns=self.due_ns,
+            step_ns=self._step_ns,
+            until_ns=until_ns,
+            find_due_ns=self._find_due_ns,
+            find_anyway_ns=self._find_anyway_ns,
+            samples_max=self._block_left - 1,
+        )
+        self.at_ns += taken.at_ns
+        self.rss_bytes += taken.rss_bytes
+        self.cpu_ns += taken.cpu_ns
+        self.rss_bytes_max = max(self.rss_bytes_max, *taken.rss_bytes, 0)
+        self.due_ns = taken.due_ns
+        self._quiet_ns = max(self._quiet_ns, taken.quiet_ns)
+        self._block_left -= len(taken.at_ns)
 
     def cpu_used_ns(self) -> int:
         """CPU time that sampling has taken since the start."""

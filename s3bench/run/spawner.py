@@ -1,9 +1,10 @@
 """The helper process that starts clients: small, so that its own memory does not show in their figures.
 
 Forks and executes a client in a session of its own, restricted by `landlock`; notes when it ends; collects what the
-kernel accounted to it and its descendants; and kills those that outlive it. `process` is the harness's side. It imports
-little, and only from the standard library: a client's `ru_maxrss` begins with what its parent held when it forked.
-(Hence no `typing` or `contextlib` in what it imports.)
+kernel accounted to it and its descendants; and kills those that outlive it. Between two clients it removes files, while
+the harness is busy with what the last one showed. `process` is the harness's side. It imports little, and only from the
+standard library: a client's `ru_maxrss` begins with what its parent held when it forked. (Hence no `typing` or
+`contextlib` in what it imports.)
 
 Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
 are the same interpreter. When the stream ends, during a run too, the client's tree is killed and the helper ends.
@@ -19,6 +20,8 @@ import signal
 from time import monotonic_ns
 
 from s3bench.run.landlock import restrict_writes
+from s3bench.run.removal import remove_files
+from s3bench.run.sample_loop import SampleLoop, open_sample_loop
 from s3bench.run.sampler import Sampler
 from s3bench.run.speed_probe import SpeedProbe
 from s3bench.run.tree import descendants, open_tree
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 CONTROL = 0
 _KILL_WAIT_NS = 10_000_000_000
 _SECOND_NS = 1_000_000_000
+_NEVER_NS = 1 << 62
 _LENGTH_BYTES = 4
 _NUMBER_BYTES = 8
 _TOLD_BYTES = 2 * _NUMBER_BYTES
@@ -123,12 +127,16 @@ def _kill(pid: int) -> None:
 
 
 def main() -> None:
-    """Serve launches until the harness closes the stream or dies."""
+    """Serve launches and removals until the harness closes the stream or dies."""
     gc.disable()
     helper = _Helper()
     try:
         while True:
-            send(CONTROL, helper.run(receive(CONTROL)))
+            request = receive(CONTROL)
+            if "removed" in request:
+                remove_files(request["directory"], request["removed"])
+            else:
+                send(CONTROL, helper.run(request))
     except (StreamEnded, ConnectionError):
         pass
 
@@ -205,6 +213,7 @@ class _Helper:
         adopt_orphans(self._prctl)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         self._wake, writer = os.pipe()
+        self._sample_loop = open_sample_loop(self._wake, CONTROL)
         os.set_blocking(self._wake, False)
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -231,7 +240,7 @@ class _Helper:
             rss_bytes_floor, started_ns = _numbers(told) if told else (0, forked_ns)
             observers = self._observers(pid, request, started_ns)
             deadline_ns = _deadline_ns(started_ns, timeout_ns)
-            ended_ns = _watch(client, self._wake, observers.sampler, observers.memory, deadline_ns)
+            ended_ns = _watch(client, self._wake, observers.sampler, self._sample_loop, observers.memory, deadline_ns)
             timed_out = client.status is None
             seen = observers.facts()
         finally:
@@ -391,17 +400,22 @@ def _left_s(due_ns: int | None) -> float | None:
 
 
 def _watch(
-    client: _Client, wake: int, sampler: Sampler | None, memory: TreeMemory | None, deadline_ns: int | None
+    client: _Client,
+    wake: int,
+    sampler: Sampler | None,
+    sample_loop: SampleLoop | None,
+    memory: TreeMemory | None,
+    deadline_ns: int | None,
 ) -> int:
     """Sample until the client ends or its time is over; return when that was. A client without status still runs."""
     watched = (wake, CONTROL)
-    due_ns = deadline_ns
     while True:
+        if sampler and sampler.due_ns <= monotonic_ns():
+            sampler.sample()
+        due_ns = _look(memory, deadline_ns, is_sampling=sampler is not None)
         if sampler:
-            if sampler.due_ns <= monotonic_ns():
-                sampler.sample()
-            due_ns = sampler.due_ns if deadline_ns is None else min(sampler.due_ns, deadline_ns)
-        ready = select.select(watched, (), (), _left_s(_look(memory, due_ns)))[0]
+            due_ns = _sample_until(due_ns, sampler, sample_loop)
+        ready = select.select(watched, (), (), _left_s(due_ns))[0]
         now_ns = monotonic_ns()
         if ready:
             if wake in ready:
@@ -417,12 +431,25 @@ def _watch(
             return now_ns
 
 
-def _look(memory: TreeMemory | None, due_ns: int | None) -> int | None:
-    """Look at the tree's memory if it is time; return when to wake up next."""
+def _sample_until(due_ns: int | None, sampler: Sampler, sample_loop: SampleLoop | None) -> int:
+    """Have the loop sample until `due_ns` at most; return when to wake up next."""
+    until_ns = _NEVER_NS if due_ns is None else due_ns
+    if sample_loop:
+        sampler.run(sample_loop, until_ns)
+    return min(sampler.due_ns, until_ns)
+
+
+def _look(memory: TreeMemory | None, due_ns: int | None, *, is_sampling: bool) -> int | None:
+    """Look at the tree's memory if it is time; return when to wake up next.
+
+    A client without children needs no wake-up of its own while the sampler looks for births as well.
+    """
     if memory is None:
         return due_ns
     if memory.due_ns <= monotonic_ns():
         memory.look()
+    if is_sampling and memory.is_quiet():
+        return due_ns
     return memory.due_ns if due_ns is None else min(due_ns, memory.due_ns)
 
 

@@ -15,6 +15,8 @@ from s3bench.system.portable import IS_PORTABLE
 
 TYPE_CHECKING = False  # `typing` is not imported here: see `spawner`
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import psutil
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -78,6 +80,29 @@ class ProcTree:
         self._newest = b"" if newest is None else b"%d\n" % newest
         self._loadavg = os.open("/proc/loadavg", os.O_RDONLY)
         self.process_count = 0
+
+    @property
+    def loadavg(self) -> int:
+        """The descriptor of the file whose last word is the process id that the kernel gave away last."""
+        return self._loadavg
+
+    @property
+    def newest(self) -> bytes:
+        """That word, as of the last `unknown()`."""
+        return self._newest
+
+    @property
+    def ended_ns(self) -> int:
+        """CPU time of the processes that are gone."""
+        return self._ended_ns
+
+    def places(self) -> tuple[tuple[int, int, int], ...]:
+        """Where each known process is read: its open statm and its clock; and its CPU time when last read."""
+        return tuple((*place, self._used_ns[pid]) for pid, place in self._known.items())
+
+    def note_used(self, used_ns: Iterable[int]) -> None:
+        """Note the CPU times that were read elsewhere, in the order of `places`."""
+        self._used_ns.update(zip(self._known, used_ns, strict=True))
 
     def has_grown(self) -> bool:
         """Whether a process or thread was born anywhere on this machine since the last `unknown()`."""

@@ -258,6 +258,10 @@ class TreeMemory:
         self.due_ns = self._now_ns() + pause_ns
         self._cpu_ns = used_ns
 
+    def is_quiet(self) -> bool:
+        """Whether the client is alone, and no process was born since the last look."""
+        return len(self._pids) == 1 and not self._births.has_grown()
+
     def note_end(self) -> None:
         """Take down what the client's children did, before the client is reaped."""
         self._waited_faults = self._waited(self._pid)

@@ -10,7 +10,7 @@ link stays, deleting a fixture frees no blocks: `s3 mv` up is spared that work o
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,13 +51,13 @@ class Workspaces:
 
     def __init__(self, *, parent: Path, keep: bool = False) -> None:
         self._parent = parent
-        self._keep = keep
+        self.keep = keep
         self._count = 0
         self._owned: AbstractContextManager[Path] | None = None
 
     def __enter__(self) -> Self:
         self.swept = sweep(self._parent)
-        self._owned = owned_directory(self._parent, keep=self._keep)
+        self._owned = owned_directory(self._parent, keep=self.keep)
         self.root = self._owned.__enter__()
         return self
 
@@ -85,7 +85,7 @@ class Workspaces:
                     workspace.restore()
                 yield workspace
             finally:
-                if not self._keep:
+                if not self.keep:
                     with _explained("remove"):
                         directory.remove_entry(name, root_fd)
 
@@ -108,6 +108,7 @@ class Workspace:
         self.config = self.home / ".aws" / "config"
         self.writable = (self.work, self.home, self.tmp, self.output)
         self._fixtures = _FixtureDirectory.of(tree)
+        self._fixture_names = frozenset(name for name, _ in tree.files())
         self._config_text: str | None = None
 
     def write_config(self, text: str) -> None:
@@ -115,6 +116,10 @@ class Workspace:
         self._config_text = text
         with _explained("configure"):
             self._put_config()
+
+    def strangers(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of `names`, plain relative paths in `work`, that are no fixtures: `restore` removes them."""
+        return (name for name in names if name not in self._fixture_names)
 
     def restore(self) -> Repairs:
         """Make the workspace as new: fixtures whole, nothing else in `work`, `home`, `tmp` and `output` empty.

@@ -1,6 +1,6 @@
 """One real runner without processes: the order of events around a run, and what is an error of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,6 +106,7 @@ class FakeSpawner:
     written: Mapping[str, bytes] = field(default_factory=dict)
     milestones: str = ""
     launches: list[Launch] = field(default_factory=list)
+    removed: list[Path] = field(default_factory=list)
     interrupts: bool = False
 
     def run(self, launch: Launch) -> ProcessRecord:
@@ -133,6 +134,9 @@ class FakeSpawner:
             speed=None,
             warnings=(),
         )
+
+    def remove(self, directory: Path, names: Iterable[str]) -> None:
+        self.removed += [directory / name for name in names]
 
 
 @dataclass
@@ -290,6 +294,28 @@ def test_a_download_is_compared_with_what_was_served(stage: Stage, is_logged: bo
     outcome = stage.once(DOWNLOAD)
     assert isinstance(outcome, Failure)
     assert "landed" in outcome.what
+
+
+@pytest.mark.parametrize("destination", ["landed", "file"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_files_that_landed_right_are_removed_early_unless_they_are_fixtures_or_kept(
+    stage: Stage, destination: str, keep: bool
+) -> None:
+    stage.bench.workspaces.keep = keep
+    stage.endpoint.log = log_of(put(0, method="GET", file="file", served_end=10))
+    definition = replace(DOWNLOAD, command=("s3", "cp", "s3://bucket/key", destination))
+    stage.spawner.written = {destination: b"\0" * 10}
+    with stage.runner(definition) as runner:
+        assert isinstance(runner.run_once(0, SETTINGS, "name"), Measurement)
+        is_removed = destination == "landed" and not keep
+        assert stage.spawner.removed == [runner.workspace.work / "landed"] * is_removed
+
+
+def test_files_that_landed_wrong_are_left_for_a_look(stage: Stage) -> None:
+    stage.endpoint.log = log_of(put(0, method="GET", file="file", served_end=10))
+    stage.spawner.written = {"landed": b"wrong"}
+    assert isinstance(stage.once(DOWNLOAD), Failure)
+    assert stage.spawner.removed == []
 
 
 def test_the_endpoints_keys_are_masked_in_what_is_kept_even_after_ctrl_c(stage: Stage, tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
+from array import array
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
 from s3bench.run import sampler as sampler_module
+from s3bench.run.sample_loop import LoopSamples, SampleLoop
 from s3bench.run.sampler import Sampler
 from s3bench.run.tree import ProcTree
 
@@ -196,3 +199,52 @@ def test_looking_for_births_is_rationed_by_what_it_costs(tree: FakeTree, clock: 
     tree.unknown = unknown  # type: ignore[method-assign]
     take(sampler, clock, 250)
     assert looks[1] - looks[0] >= 100 * MS
+
+
+class FakeLoop:
+    """Takes all the samples that it may, of 7 bytes each, at `cost_ns` of CPU time, and then stops."""
+
+    def __init__(self, clock: Clock, cost_ns: int) -> None:
+        self.clock = clock
+        self.cost_ns = cost_ns
+        self.turns: list[int] = []
+
+    def run(self, tree: FakeTree, *, due_ns: int, step_ns: int, samples_max: int, **_: Any) -> LoopSamples:
+        self.turns.append(samples_max)
+        samples = cast("LoopSamples", LoopSamples.__new__(LoopSamples))
+        samples.at_ns = array("q", range(due_ns, due_ns + samples_max * step_ns, step_ns))
+        samples.rss_bytes = array("q", [7] * samples_max)
+        samples.cpu_ns = array("q", [tree.cpu] * samples_max)
+        samples.due_ns = due_ns + samples_max * step_ns
+        samples.quiet_ns = samples.at_ns[-1]
+        self.clock.used += samples_max * self.cost_ns
+        return samples
+
+
+def alternate(sampler: Sampler, clock: Clock, loop: FakeLoop, turns: int) -> None:
+    for _ in range(turns):
+        take(sampler, clock, 1, cost_ns=loop.cost_ns)
+        sampler.run(cast("SampleLoop", loop), clock.now + 1000 * MS)
+
+
+def test_what_a_loop_took_stands_between_the_samplers_own_samples(tree: FakeTree, clock: Clock) -> None:
+    sampler = make_sampler(tree, clock)
+    alternate(sampler, clock, FakeLoop(clock, 0), 2)
+    assert len(sampler.at_ns) == len(sampler.rss_bytes) == len(sampler.cpu_ns) == 1 + 30 + 1 + 31
+    assert set(spacings(sampler)) == {MS}
+    assert list(sampler.rss_bytes[:3]) == [10, 7, 7]
+    assert sampler.rss_bytes_max == 10
+
+
+def test_the_cost_of_samples_in_a_loop_stretches_the_interval_too(tree: FakeTree, clock: Clock) -> None:
+    sampler = make_sampler(tree, clock)
+    alternate(sampler, clock, FakeLoop(clock, 40_000), 20)
+    assert 40_000 / spacings(sampler)[-1] <= 0.02
+    assert spacings(sampler)[-1] < 2.5 * MS
+
+
+def test_a_child_that_was_found_once_is_not_left_to_a_loop(tree: FakeTree, clock: Clock) -> None:
+    sampler, loop = make_sampler(tree, clock), FakeLoop(clock, 0)
+    tree.born = [2]
+    alternate(sampler, clock, loop, 3)
+    assert loop.turns == []

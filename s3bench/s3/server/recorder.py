@@ -23,6 +23,7 @@ FAULTS_MAX = 100
 
 _BODY_BYTES, _RESPONSE_BYTES = 11, 13  # their places in a record, see `WireRecorder.add`
 
+_FAULTS = {fault.value: fault for fault in InjectedFault}
 _ATTEMPT = re.compile(r"attempt=([0-9]{1,6})", re.ASCII)
 
 
@@ -123,10 +124,9 @@ class WireRecorder:
 
     def log(self, *, leftover: tuple[str, ...], server_cpu_s: float) -> WireLog:
         """Everything recorded, requests in order of their start."""
-        engines: dict[str, TransferEngine] = {}
         self._records.sort(key=itemgetter(0))
         return WireLog(
-            requests=tuple(_request(record, engines) for record in self._records),
+            requests=_requests(self._records),
             leftover=leftover,
             connections=self.connections,
             connections_open_max=self.connections_open_max,
@@ -148,10 +148,7 @@ class WireRecorder:
         records = self._records[: requests_max or None]
         del self._records[: requests_max or None]
         self._forgotten = self._forgotten.plus(_totals_of(records))
-        if not requests_max:
-            return ()
-        engines: dict[str, TransferEngine] = {}
-        return tuple(_request(record, engines) for record in records)
+        return _requests(records) if requests_max else ()
 
     def drain_faults(self) -> tuple[str, ...]:
         """Give the faults recorded since the last time, and forget them."""
@@ -190,36 +187,65 @@ def _totals_of(records: list[tuple[Any, ...]]) -> RequestTotals:
     )
 
 
-def _request(record: tuple[Any, ...], engines: dict[str, TransferEngine]) -> WireRequest:
-    started_ns, body_ended_ns, response_started_ns, ended_ns, method, path, query, *rest = record
-    byte_range, sdk_request, user_agent, connection, body_bytes, wire_bytes, response_bytes, facts, error = rest
-    status, checksums, s3_error, file, served_start, served_end, asked_ttfb_s, fault = facts
-    engine = engines.get(user_agent)
-    if engine is None:
-        engine = engines[user_agent] = engine_of(user_agent)
-    attempt = _ATTEMPT.search(sdk_request)
-    return WireRequest(
-        method=method,
-        path=path,
-        query=query,
-        byte_range=byte_range,
-        connection=connection,
-        attempt=int(attempt[1]) if attempt else 1,
-        engine=engine,
-        started_ns=started_ns,
-        body_ended_ns=body_ended_ns,
-        response_started_ns=response_started_ns,
-        ended_ns=ended_ns,
-        status=status,
-        body_bytes=body_bytes,
-        wire_bytes=wire_bytes,
-        response_bytes=response_bytes,
-        checksums=checksums,
-        file=file,
-        served_start=served_start,
-        served_end=served_end,
-        complete=not error,
-        error=error or s3_error,
-        asked_ttfb_s=asked_ttfb_s,
-        fault=InjectedFault(fault),
-    )
+def _requests(records: list[tuple[Any, ...]]) -> tuple[WireRequest, ...]:
+    """Parse the headers of each record. Clients repeat the same few, and harness and client wait for the log."""
+    engines: dict[str, TransferEngine] = {}
+    attempts: dict[str, int] = {}
+    requests: list[WireRequest] = []
+    for (
+        started_ns,
+        body_ended_ns,
+        response_started_ns,
+        ended_ns,
+        method,
+        path,
+        query,
+        byte_range,
+        sdk_request,
+        user_agent,
+        connection,
+        body_bytes,
+        wire_bytes,
+        response_bytes,
+        (status, checksums, s3_error, file, served_start, served_end, asked_ttfb_s, fault),
+        error,
+    ) in records:
+        engine = engines.get(user_agent)
+        if engine is None:
+            engine = engines[user_agent] = engine_of(user_agent)
+        attempt = attempts.get(sdk_request)
+        if attempt is None:
+            attempt = attempts[sdk_request] = _attempt(sdk_request)
+        requests.append(
+            WireRequest(
+                method=method,
+                path=path,
+                query=query,
+                byte_range=byte_range,
+                connection=connection,
+                attempt=attempt,
+                engine=engine,
+                started_ns=started_ns,
+                body_ended_ns=body_ended_ns,
+                response_started_ns=response_started_ns,
+                ended_ns=ended_ns,
+                status=status,
+                body_bytes=body_bytes,
+                wire_bytes=wire_bytes,
+                response_bytes=response_bytes,
+                checksums=checksums,
+                file=file,
+                served_start=served_start,
+                served_end=served_end,
+                complete=not error,
+                error=error or s3_error,
+                asked_ttfb_s=asked_ttfb_s,
+                fault=_FAULTS[fault],
+            )
+        )
+    return tuple(requests)
+
+
+def _attempt(sdk_request: str) -> int:
+    found = _ATTEMPT.search(sdk_request)
+    return int(found[1]) if found else 1
