@@ -110,6 +110,22 @@ def test_sessions_of_other_keys_are_unknown() -> None:
     assert other.ask("GET", query={"list-type": "2"}, headers={TOKEN: token}).code == "InvalidToken"
 
 
+def test_sessions_of_virtual_hosts_are_those_of_the_bucket(s3: Express) -> None:
+    host = {"host": f"{BUCKET}.s3express-use1-az4.localhost"}
+    [token] = s3.ask("GET", bucket="", query={"session": ""}, headers=host).texts("Credentials/SessionToken")
+    hosted = {**host, TOKEN: token}
+    assert s3.ask("PUT", bucket="dir", key="k", headers=hosted, body=b"x").status == 200
+    assert s3.ask("GET", bucket="dir", key="k", headers=hosted).body == b"x"
+    assert s3.ask("GET", "dir/k", headers={TOKEN: token}).body == b"x"
+    assert s3.ask("GET", "dir/k", headers={TOKEN: token}, bucket=OTHER).code == "AccessDenied"
+
+
+def test_a_session_that_names_no_bucket_is_for_all_directory_buckets(s3: Express) -> None:
+    [token] = s3.ask("GET", bucket="", query={"session": ""}).texts("Credentials/SessionToken")
+    for bucket in (BUCKET, OTHER):
+        assert s3.ask("PUT", "k", headers={TOKEN: token}, body=b"x", bucket=bucket).status == 200
+
+
 # Appends
 
 
