@@ -230,8 +230,8 @@ def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[s
 def bucket_of_host(host: str, domain: str) -> str:
     """Give the bucket that a virtual-hosted request names in its Host header; empty for a path-style one.
 
-    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket, `BUCKET.s3express-ZONE.DOMAIN` a directory bucket; a port is no
-    part of it.
+    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket, `BUCKET.s3express-ZONE.DOMAIN` a directory bucket; a port is
+    no part of it.
     """
     name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
     name = name.lower()

@@ -268,6 +268,8 @@ def test_common_prefixes_are_listed_once_with_those_of_uploads(s3: Express) -> N
             break
         [token] = page.texts("NextContinuationToken")
     assert sorted(found) == ["a/", "b/", "top", "u/"]
+    whole = s3.ask("GET", query={"list-type": "2", "delimiter": "/", "max-keys": "100"})
+    assert sorted(whole.texts("Contents/Key") + whole.texts("CommonPrefixes/Prefix")) == sorted(found)
     assert "u/" not in s3.listed()
 
 
