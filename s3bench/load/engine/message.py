@@ -22,7 +22,7 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """The target of requests. `addresses` are (IP address, port), already resolved; workers use them in turn.
 
     `hosts` are the Host fields that belong to them, without the bucket; their names are what a certificate must be good
-    for. With `virtual_hosts` the bucket is part of the host name. With `express` it is a directory bucket, whose requests
+    for. With `virtual_hosts` the bucket is part of the host name. With `express` it is a directory bucket: its requests
     are signed with the keys of a session, which begins with `keys`.
     """
 

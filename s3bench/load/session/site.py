@@ -20,13 +20,14 @@ from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.target import find_target
-from s3bench.s3.emulator.directory_bucket import SUFFIX, is_directory_bucket
+from s3bench.s3.emulator.directory_bucket import is_directory_bucket
+from s3bench.s3.emulator.operation import DIRECTORY_BUCKET_SUFFIX
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import NetworkModel
 
 EMULATED_BUCKET = "s3bench"
-EMULATED_DIRECTORY_BUCKET = f"s3bench--use1-az4{SUFFIX}"
+EMULATED_DIRECTORY_BUCKET = f"s3bench--use1-az4{DIRECTORY_BUCKET_SUFFIX}"
 
 _MBIT_BYTES_PER_S = 125_000.0
 
@@ -111,8 +112,8 @@ def _check_bucket_type(bucket: str, *, express: bool) -> None:
     if express and not is_directory_bucket(bucket):
         raise BadInput(
             f"--express needs a directory bucket, and {bucket!r} is none",
-            f"the names of directory buckets end with {SUFFIX}",
-            f"pass --bucket NAME--ZONE{SUFFIX}, or leave out --express",
+            f"the names of directory buckets end with {DIRECTORY_BUCKET_SUFFIX}",
+            f"pass --bucket NAME--ZONE{DIRECTORY_BUCKET_SUFFIX}, or leave out --express",
         )
     if is_directory_bucket(bucket) and not express:
         raise BadInput(f"{bucket!r} is a directory bucket", "its requests are signed in a session", "pass --express")

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 
 from s3bench.s3.emulator.encryption import CUSTOMER_HEADERS, SOURCE_HEADERS, SSE, Encryption
 from s3bench.s3.emulator.object_lock import BYPASS, LOCK_HEADERS
-from s3bench.s3.emulator.operation import Operation, not_implemented
+from s3bench.s3.emulator.operation import DIRECTORY_BUCKET_SUFFIX, Operation, not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
 
-SUFFIX = "--x-s3"
 STORAGE_CLASS = "EXPRESS_ONEZONE"
 WRITE_OFFSET = "x-amz-write-offset-bytes"
 SESSION_TOKEN = "x-amz-s3session-token"  # noqa: S105 (the name of a header)
@@ -51,7 +50,7 @@ _TAKES_DEFAULT_ENCRYPTION = frozenset({
 
 def is_directory_bucket(name: str) -> bool:
     """Whether a bucket of that name is a directory bucket."""
-    return name.endswith(SUFFIX)
+    return name.endswith(DIRECTORY_BUCKET_SUFFIX)
 
 
 def zone_of(name: str) -> str | None:

@@ -163,6 +163,8 @@ SIGNATURE_PARAMETERS = frozenset({
 """The query parameters of a presigned request
 (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html)."""
 
+DIRECTORY_BUCKET_SUFFIX = "--x-s3"
+
 _EXPRESS_SCOPE = "/s3express/aws4_request"
 """In what the directory buckets are asked for: AWS has an endpoint of its own for that, a custom endpoint has not."""
 
@@ -230,13 +232,16 @@ def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[s
 def bucket_of_host(host: str, domain: str) -> str:
     """Give the bucket that a virtual-hosted request names in its Host header; empty for a path-style one.
 
-    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket; a port is no part of it.
+    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket, `BUCKET.s3express-ZONE.DOMAIN` a directory bucket; a port is
+    no part of it.
     """
     name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
     name = name.lower()
     for suffix in (f".s3.{domain}", f".{domain}"):
         if name.endswith(suffix):
             bucket = name.removesuffix(suffix)
+            if (directory_bucket := bucket.partition(".")[0]).endswith(DIRECTORY_BUCKET_SUFFIX):
+                return directory_bucket
             return "" if bucket == "s3" else bucket
     return ""
 

@@ -95,7 +95,7 @@ def _check_destination(fields: Mapping[str, str], key: str, state: ObjectState |
 def _move(bucket: Bucket, source_key: str, key: str) -> None:
     version = bucket.remove(source_key, NULL_VERSION)
     assert version is not None
-    bucket.put(replace(version, key=key, reply=None, reply_date=None))
+    bucket.put(replace(version, key=key))
 
 
 def _invalid(message: str) -> S3Error:

@@ -110,6 +110,22 @@ def test_sessions_of_other_keys_are_unknown() -> None:
     assert other.ask("GET", query={"list-type": "2"}, headers={TOKEN: token}).code == "InvalidToken"
 
 
+def test_sessions_of_virtual_hosts_are_those_of_the_bucket(s3: Express) -> None:
+    host = {"host": f"{BUCKET}.s3express-use1-az4.localhost"}
+    [token] = s3.ask("GET", bucket="", query={"session": ""}, headers=host).texts("Credentials/SessionToken")
+    hosted = {**host, TOKEN: token}
+    assert s3.ask("PUT", bucket="dir", key="k", headers=hosted, body=b"x").status == 200
+    assert s3.ask("GET", bucket="dir", key="k", headers=hosted).body == b"x"
+    assert s3.ask("GET", "dir/k", headers={TOKEN: token}).body == b"x"
+    assert s3.ask("GET", "dir/k", headers={TOKEN: token}, bucket=OTHER).code == "AccessDenied"
+
+
+def test_a_session_that_names_no_bucket_is_for_all_directory_buckets(s3: Express) -> None:
+    [token] = s3.ask("GET", bucket="", query={"session": ""}).texts("Credentials/SessionToken")
+    for bucket in (BUCKET, OTHER):
+        assert s3.ask("PUT", "k", headers={TOKEN: token}, body=b"x", bucket=bucket).status == 200
+
+
 # Appends
 
 
@@ -252,6 +268,8 @@ def test_common_prefixes_are_listed_once_with_those_of_uploads(s3: Express) -> N
             break
         [token] = page.texts("NextContinuationToken")
     assert sorted(found) == ["a/", "b/", "top", "u/"]
+    whole = s3.ask("GET", query={"list-type": "2", "delimiter": "/", "max-keys": "100"})
+    assert sorted(whole.texts("Contents/Key") + whole.texts("CommonPrefixes/Prefix")) == sorted(found)
     assert "u/" not in s3.listed()
 
 
