@@ -111,9 +111,7 @@ class Authenticator:
         `fields` are by lower-case names. How long the form may be used is up to the policy.
         """
         form = parameters_in_form(fields)
-        self._check_credential(
-            form.access_key, form.region or self._region, presigned=True, expected=self._access_key
-        )
+        self._check_credential(form.access_key, form.region or self._region, presigned=True, expected=self._access_key)
         if form.date:
             signature = self._keys.key(form.date, form.region).sign(form.policy)
         else:
