@@ -6,8 +6,8 @@
 
 Both checkouts do the same work in turn, in the order ABBA, and the ratio of the medians counts, with the range of the
 ratios of single rounds beside it. All figures are CPU time as the kernel counts it for a process and its children,
-except the gaps between iterations, which are elapsed time. What is not under test is the other checkout's on both sides:
-the server that load generators talk to, the requests that servers get, and the documents that are compared.
+except the gaps between iterations, which are elapsed time. What is not under test is the other checkout's on both
+sides: the server that load generators talk to, the requests that servers get, and the documents that are compared.
 """
 
 import argparse
