@@ -90,19 +90,24 @@ class SampleLoop:
         sampling.capacity, sampling.count = min(samples_max, _SAMPLES_MAX), 0
         self._run(ctypes.byref(sampling))
         tree.note_used(tuple(process.used_ns for process in processes))
-        return LoopSamples(sampling)
+        count = sampling.count
+        return LoopSamples(
+            at_ns=array("q", sampling.at_ns[:count]),
+            rss_bytes=array("q", sampling.rss_bytes[:count]),
+            cpu_ns=array("q", sampling.cpu_ns[:count]),
+            due_ns=sampling.due_ns,
+            quiet_ns=sampling.quiet_ns,
+        )
 
 
 class LoopSamples:
     """What one turn of the loop took; `quiet_ns` is when it last saw that nothing was born, 0 if it did not look."""
 
-    def __init__(self, sampling: _Sampling) -> None:
-        count = sampling.count
-        self.at_ns = array("q", sampling.at_ns[:count])
-        self.rss_bytes = array("q", sampling.rss_bytes[:count])
-        self.cpu_ns = array("q", sampling.cpu_ns[:count])
-        self.due_ns: int = sampling.due_ns
-        self.quiet_ns: int = sampling.quiet_ns
+    def __init__(
+        self, *, at_ns: array[int], rss_bytes: array[int], cpu_ns: array[int], due_ns: int, quiet_ns: int
+    ) -> None:
+        self.at_ns, self.rss_bytes, self.cpu_ns = at_ns, rss_bytes, cpu_ns
+        self.due_ns, self.quiet_ns = due_ns, quiet_ns
 
 
 def open_sample_loop(wake: int, control: int) -> SampleLoop | None:

@@ -211,14 +211,15 @@ class FakeLoop:
 
     def run(self, tree: FakeTree, *, due_ns: int, step_ns: int, samples_max: int, **_: Any) -> LoopSamples:
         self.turns.append(samples_max)
-        samples = cast("LoopSamples", LoopSamples.__new__(LoopSamples))
-        samples.at_ns = array("q", range(due_ns, due_ns + samples_max * step_ns, step_ns))
-        samples.rss_bytes = array("q", [7] * samples_max)
-        samples.cpu_ns = array("q", [tree.cpu] * samples_max)
-        samples.due_ns = due_ns + samples_max * step_ns
-        samples.quiet_ns = samples.at_ns[-1]
         self.clock.used += samples_max * self.cost_ns
-        return samples
+        end_ns = due_ns + samples_max * step_ns
+        return LoopSamples(
+            at_ns=array("q", range(due_ns, end_ns, step_ns)),
+            rss_bytes=array("q", [7] * samples_max),
+            cpu_ns=array("q", [tree.cpu] * samples_max),
+            due_ns=end_ns,
+            quiet_ns=end_ns,
+        )
 
 
 def alternate(sampler: Sampler, clock: Clock, loop: FakeLoop, turns: int) -> None:
