@@ -40,7 +40,7 @@ from s3bench.s3.emulator.operation import (
     operation_of,
     parse_query,
 )
-from s3bench.s3.emulator.plain_writing import Collected, PlainWrites, is_plain_write
+from s3bench.s3.emulator.plain_writing import CollectedBody, PlainWrites, is_plain_write
 from s3bench.s3.emulator.posting import FormUpload, PostOperation
 from s3bench.s3.emulator.reading import ReadOperations
 from s3bench.s3.emulator.receiving import (
@@ -157,7 +157,7 @@ class Emulator:
     def begin(self, head: RequestHead) -> Sink:
         """Where the body of `head` goes, or that it is not wanted."""
         if is_plain_write(head):
-            return Collected()
+            return CollectedBody()
         try:
             return self._admit(head)
         except S3Error as error:
@@ -175,7 +175,7 @@ class Emulator:
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply
-            if isinstance(body.sink, Collected):
+            if isinstance(body.sink, CollectedBody):
                 reply = self._plain_write(head, body.sink.data, date_line)
                 if reply is not None:
                     return reply
@@ -275,7 +275,7 @@ class Emulator:
         sink = body.sink
         if isinstance(sink, Unwanted):
             raise sink.error
-        if sink is None or isinstance(sink, Collected):
+        if sink is None or isinstance(sink, CollectedBody):
             collected, sink = sink, self._admit(head)
             if collected is not None:
                 sink.update(memoryview(collected.data))

@@ -27,7 +27,7 @@ _PLAIN = TRANSPORT - {"expect", "transfer-encoding", "x-amz-decoded-content-leng
 _ETAG, _VALUE = "\1", "\2"  # what stands for both in a head that is rendered once
 
 
-class Collected:
+class CollectedBody:
     """The body of a plain write, kept until it is whole; an `exchange.Sink`."""
 
     __slots__ = ("data",)
@@ -72,7 +72,7 @@ def _reply_head(algorithm: str) -> str:
 
 
 class PlainWrites:
-    """Stores what came as `Collected`."""
+    """Stores what came as `CollectedBody`."""
 
     def __init__(self, intentions: Intentions, writes: WriteOperations) -> None:
         self._intentions = intentions
