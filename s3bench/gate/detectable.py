@@ -134,13 +134,14 @@ def _look(looks: Looks, number: int, level: float, miss: float) -> NDArray[np.fl
         [
             averages[:, size - above] if above <= size else -unbounded,
             averages[:, below - 1] if below <= size else unbounded,
-            np.median(averages, axis=1),
+            (averages[:, (size - 1) // 2] + averages[:, size // 2]) / 2,
         ]
     )
 
 
 @lru_cache(maxsize=8)
 def _walsh_averages(cap: int, pairs: int) -> NDArray[np.float64]:
+    """The Walsh averages of each gate's first `pairs`, in order; the median of them is the Hodges-Lehmann estimate."""
     values = _draws(cap)[:, :pairs]
     first, second = np.triu_indices(pairs)
     return np.sort((values[:, first] + values[:, second]) / 2, axis=1)
