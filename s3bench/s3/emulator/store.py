@@ -162,7 +162,8 @@ class Bucket:
     """One bucket.
 
     `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3. Where it `is_locking`, versions
-    can have locks, and new ones have the `default_retention`.
+    can have locks, and new ones have the `default_retention`. `kms_key` is the key that a directory bucket keeps for life,
+    empty as long as it had none.
     """
 
     def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
@@ -170,6 +171,7 @@ class Bucket:
         self.region = region
         self.is_directory = is_directory_bucket(name)
         self.encryption: Encryption | None = None
+        self.kms_key = ""
         self.cors_rules: tuple[CorsRule, ...] = ()
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None
