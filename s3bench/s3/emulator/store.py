@@ -162,7 +162,7 @@ class Bucket:
     """One bucket.
 
     `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3. Where it `is_locking`, versions
-    can have locks, and new ones have the `default_retention`. `kms_key` is the key that a directory bucket keeps for life,
+    can have locks, and new ones have the `default_retention`. `kms_key` is the only key of a directory bucket ever,
     empty as long as it had none.
     """
 
