@@ -3,14 +3,19 @@
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucket-encryption.html
 """
 
+from dataclasses import replace
+
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import XmlElement, document, element, group, malformed
 from s3bench.s3.emulator.encryption import KMS_METHODS, Encryption
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known
-from s3bench.s3.emulator.store import ObjectStore
+from s3bench.s3.emulator.store import Bucket, ObjectStore
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
+
+_AWS_KEYS = frozenset({"", "alias/aws/s3"})
+"""How a default names the key that AWS manages."""
 
 
 class DefaultEncryptionOperations:
@@ -36,7 +41,10 @@ class DefaultEncryptionOperations:
         rules = list(parse_known(call.body, "ServerSideEncryptionConfiguration").all("Rule"))
         if len(rules) != 1:
             raise malformed(f"it has {len(rules)} rules")
-        bucket.encryption = _default_of(rules[0])
+        default = _default_of(rules[0])
+        if bucket.is_directory and default is not None:
+            default = _of_directory_bucket(bucket, default)
+        bucket.encryption = default
         bucket.encryption_was_set = True
         return call.reply(200)
 
@@ -46,6 +54,22 @@ class DefaultEncryptionOperations:
         bucket.encryption = None
         bucket.encryption_was_set = False
         return call.reply(204)
+
+
+def _of_directory_bucket(bucket: Bucket, default: Encryption) -> Encryption:
+    """Give SSE-KMS as a directory bucket has it: always with a bucket key. Raises `S3Error`.
+
+    It has one customer managed key all its life
+    (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ServerSideEncryptionByDefault.html).
+    """
+    if default.method != "aws:kms" or default.kms_key in _AWS_KEYS:
+        message = "Directory buckets support SSE-S3, and SSE-KMS with a customer managed key."
+        raise S3Error(status=400, code="InvalidRequest", message=message)
+    if bucket.kms_key not in {"", default.kms_key}:
+        message = "The customer managed key of a directory bucket cannot be changed."
+        raise S3Error(status=400, code="InvalidRequest", message=message)
+    bucket.kms_key = default.kms_key
+    return replace(default, bucket_key=True)
 
 
 def _default_of(rule: XmlElement) -> Encryption | None:

@@ -168,6 +168,7 @@ class Bucket:
 
     `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3; `encryption_was_set` is whether
     a request chose it. Where it `is_locking`, versions can have locks, and new ones have the `default_retention`.
+    `kms_key` is the only key of a directory bucket ever, empty as long as it had none.
     """
 
     def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
@@ -176,6 +177,7 @@ class Bucket:
         self.is_directory = is_directory_bucket(name)
         self.encryption: Encryption | None = None
         self.encryption_was_set = False
+        self.kms_key = ""
         self.cors_rules: tuple[CorsRule, ...] = ()
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None

@@ -379,15 +379,35 @@ def test_objects_have_their_storage_class_and_an_etag_that_is_no_md5(s3: Express
 
 def test_a_write_may_repeat_the_default_encryption_of_the_bucket(s3: Express) -> None:
     assert s3.ask("PUT", "k", body=b"x", headers={"x-amz-server-side-encryption": "AES256"}).status == 200
-    rule = (
-        "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>aws:kms"
-        "</SSEAlgorithm><KMSMasterKeyID>alias/mine</KMSMasterKeyID></ApplyServerSideEncryptionByDefault></Rule>"
-        "</ServerSideEncryptionConfiguration>"
-    )
-    assert s3.ask("PUT", query={"encryption": ""}, body=rule.encode()).status == 200
+    assert set_default(s3, "aws:kms", "alias/mine").status == 200
     assert s3.ask("PUT", "k", body=b"x", headers={"x-amz-server-side-encryption": "AES256"}).code == "InvalidRequest"
     assert s3.ask("PUT", "k", body=b"x").headers["x-amz-server-side-encryption"] == "aws:kms"
     assert s3.ask("GET", query={"session": ""}).headers["x-amz-server-side-encryption"] == "aws:kms"
+
+
+@pytest.mark.parametrize(
+    ("method", "key"), [("aws:kms:dsse", "alias/mine"), ("aws:kms", ""), ("aws:kms", "alias/aws/s3")]
+)
+def test_the_default_encryption_is_not_of_another_kind(s3: Express, method: str, key: str) -> None:
+    assert set_default(s3, method, key).code == "InvalidRequest"
+
+
+def test_the_default_encryption_keeps_its_key_and_has_a_bucket_key(s3: Express) -> None:
+    assert set_default(s3, "aws:kms", "alias/mine").status == 200
+    found = s3.ask("GET", query={"encryption": ""})
+    assert found.texts("Rule/BucketKeyEnabled") == ["true"]
+    assert s3.ask("DELETE", query={"encryption": ""}).status == 204
+    assert set_default(s3, "aws:kms", "alias/other").code == "InvalidRequest"
+    assert set_default(s3, "aws:kms", "alias/mine").status == 200
+
+
+def set_default(s3: Express, method: str, key: str) -> Answer:
+    named = f"<KMSMasterKeyID>{key}</KMSMasterKeyID>" if key else ""
+    rule = (
+        f"<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>{method}"
+        f"</SSEAlgorithm>{named}</ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>"
+    )
+    return s3.ask("PUT", query={"encryption": ""}, body=rule.encode())
 
 
 def test_parts_have_consecutive_numbers(s3: Express) -> None:
