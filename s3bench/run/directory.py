@@ -72,6 +72,8 @@ def empty(dir_fd: int) -> int:
         try:
             os.unlink(name, dir_fd=dir_fd)  # what most entries take; thousands of them must not take long
             count += 1
-        except (FileNotFoundError, IsADirectoryError, PermissionError):
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except (IsADirectoryError, PermissionError):
             count += remove_entry(name, dir_fd)
     return count
