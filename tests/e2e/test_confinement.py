@@ -160,7 +160,7 @@ def test_the_stub_in_the_clients_process_works_behind_the_wall(tmp_path: Path) -
         environment=REMOTE,
         responses=OBJECTS,
     )
-    with open_bench(stub_in_process(), parent=tmp_path) as bench:
+    with open_bench(stub_in_process(), parent=tmp_path, keep=True) as bench:
         outcome, left = once(bench, definition, "cli-classic", Settings(timeout_s=30))
     assert isinstance(outcome, Measurement), outcome
     assert "landed" in left
