@@ -46,8 +46,10 @@ def test_boto3_with_the_crt_transfers_with_a_session(signed: Bench, file: Path) 
     assert (signed.work / "landed").read_bytes() == file.read_bytes()
 
 
-def test_s5cmd_has_no_sessions_and_is_told_so(signed: Bench) -> None:
+def test_s5cmd_has_no_sessions_and_is_told_so(signed: Bench, emulators: Emulators) -> None:
     signed.s5cmd("ls", f"s3://{BUCKET}", code=1)
+    [request, *_] = emulators.at(tls=False).drain(requests_max=10).requests
+    assert (request.method, request.path, request.status) == ("GET", f"/{BUCKET}", 400)
 
 
 def test_s5cmd_reads_where_no_signature_is_checked(emulators: Emulators, tmp_path: Path) -> None:
@@ -68,22 +70,7 @@ def test_a_load_runs_in_a_session_and_leaves_nothing(
     with emulators.armed(tls=True, settings=settings) as emulator:
         keys = ("-a", KEYS.access_key, "-s", KEYS.secret_key, "-b", BUCKET, "-u", emulator.url)
         trust = ("--ca-bundle", str(emulator.ca_bundle))
-        work = (
-            "--mix",
-            mix,
-            "--objects",
-            "20",
-            "--size",
-            "4KiB",
-            "--range",
-            "1KiB",
-            "-t",
-            "2",
-            "--workers",
-            "1",
-            "--operations",
-            "60",
-        )
+        work = f"--mix {mix} --objects 20 --size 4KiB --range 1KiB -t 2 --workers 1 --operations 60".split()
         done = load("--express", *keys, *trust, *work)
         assert done.exit_code == 0, done.output
         requests = emulator.drain(requests_max=10_000).requests

@@ -108,11 +108,13 @@ class BucketOperations:
         """Make a bucket in the region of this endpoint."""
         is_directory = is_directory_bucket(call.bucket)
         if not (zone_of(call.bucket) if is_directory else valid_name(call.bucket)):
-            message = "The specified bucket is not valid."
-            details = (("BucketName", call.bucket),)
-            raise S3Error(status=400, code="InvalidBucketName", message=message, details=details)
+            raise _invalid_name(call.bucket)
         _check_settings(call)
-        tags = self._configured_tags(call)
+        location_type = ""
+        if is_directory:
+            location_type, tags = _directory_settings(call)
+        else:
+            tags = self._configured_tags(call.body)
         bucket = self._store.buckets.get(call.bucket)
         if bucket is not None:
             # us-east-1 responds 200 to the owner of an existing bucket
@@ -127,6 +129,7 @@ class BucketOperations:
                 raise S3Error(status=400, code="TooManyBuckets", message=message)
             made = self._store.make(call.bucket, call.now_s)
             made.tags = tags
+            made.location_type = location_type or made.location_type
             if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
                 made.is_locking = True
                 made.set_versioning(Versioning.ENABLED)
@@ -138,9 +141,8 @@ class BucketOperations:
         headers = [("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false")]
         headers.append(("x-amz-bucket-arn", self._arn_of(call.bucket)))
         if bucket.is_directory:
-            location_type = next(iter(_LOCATION_TYPES))
             headers += [
-                ("x-amz-bucket-location-type", location_type),
+                ("x-amz-bucket-location-type", bucket.location_type),
                 ("x-amz-bucket-location-name", zone_of(call.bucket) or ""),
             ]
         return call.reply(200, headers)
@@ -207,14 +209,12 @@ class BucketOperations:
         find_bucket(self._store, call.bucket).tags = ()
         return call.reply(204)
 
-    def _configured_tags(self, call: Call) -> Tags:
+    def _configured_tags(self, body: bytes) -> Tags:
         """Read what a new bucket is to be; its tags. Raises `S3Error` where it is to be in another region."""
         asked, tags = None, []
-        if is_directory_bucket(call.bucket):
-            return _directory_tags(call)
-        if call.body:
-            node = parse_known(call.body, "CreateBucketConfiguration")
-            if not is_directory_bucket(call.bucket) and (list(node.all("Bucket")) or list(node.all("Location"))):
+        if body:
+            node = parse_known(body, "CreateBucketConfiguration")
+            if list(node.all("Bucket")) or list(node.all("Location")):
                 raise not_implemented("a location or type of general purpose buckets")
             asked = node.text("LocationConstraint") or None
             tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
@@ -244,8 +244,15 @@ def directory_arn_of(bucket: str, region: str) -> str:
     return f"arn:aws:s3express:{region}:{ACCOUNT_ID}:bucket/{bucket}"
 
 
-def _directory_tags(call: Call) -> Tags:
-    """Read what a new directory bucket is to be; its tags. Raises `S3Error` where its place is not that of its name.
+def _invalid_name(bucket: str) -> S3Error:
+    message, details = "The specified bucket is not valid.", (("BucketName", bucket),)
+    return S3Error(status=400, code="InvalidBucketName", message=message, details=details)
+
+
+def _directory_settings(call: Call) -> tuple[str, Tags]:
+    """Read what a new directory bucket is to be: the type of its location, and its tags.
+
+    Raises `S3Error` where the location is not that of its name.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html
     """
@@ -258,14 +265,14 @@ def _directory_tags(call: Call) -> Tags:
     ):
         raise malformed("a directory bucket needs <Location> and <Bucket>, and no <LocationConstraint>")
     location, kind = next(iter(node.all("Location"))), next(iter(node.all("Bucket")))
-    redundancy = _LOCATION_TYPES.get(location.need("Type"))
+    location_type = location.need("Type")
+    redundancy = _LOCATION_TYPES.get(location_type)
     if kind.need("Type") != "Directory" or redundancy is None or kind.need("DataRedundancy") != redundancy:
         raise malformed("<Type> or <DataRedundancy> is not that of a directory bucket")
     if location.need("Name") != zone_of(call.bucket):
-        message, details = "The specified bucket is not valid.", (("BucketName", call.bucket),)
-        raise S3Error(status=400, code="InvalidBucketName", message=message, details=details)
+        raise _invalid_name(call.bucket)
     tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
-    return checked_tags(tags, "bucket")
+    return location_type, checked_tags(tags, "bucket")
 
 
 def arn_of(bucket: str) -> str:

@@ -19,7 +19,7 @@ _DISPOSITION = re.compile(r"content-disposition:[ \t]*form-data[ \t]*;(.*)", re.
 
 
 def boundary_of(content_type: str) -> bytes:
-    """Give the boundary that a Content-Type names. Raises `S3Error` where it is none of a form."""
+    """Give the boundary of a form, by its Content-Type. Raises `S3Error` for any other type."""
     found = _FORM.fullmatch(content_type)
     if found is None:
         message = "At least one of the pre-conditions you specified did not hold"

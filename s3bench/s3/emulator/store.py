@@ -178,6 +178,7 @@ class Bucket:
         self.encryption: Encryption | None = None
         self.encryption_was_set = False
         self.kms_key = ""
+        self.location_type = "AvailabilityZone"  # of a directory bucket
         self.cors_rules: tuple[CorsRule, ...] = ()
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None

@@ -424,10 +424,12 @@ def test_parts_have_consecutive_numbers(s3: Express) -> None:
 # Buckets
 
 
-def created(s3: Express, name: str, *, zone: str = "use1-az5", kind: str = "Directory") -> Answer:
+def created(
+    s3: Express, name: str, *, zone: str = "use1-az5", kind: str = "Directory", place: str = "AvailabilityZone"
+) -> Answer:
     body = (
-        f"<CreateBucketConfiguration><Location><Type>AvailabilityZone</Type><Name>{zone}</Name></Location>"
-        f"<Bucket><DataRedundancy>SingleAvailabilityZone</DataRedundancy><Type>{kind}</Type></Bucket>"
+        f"<CreateBucketConfiguration><Location><Type>{place}</Type><Name>{zone}</Name></Location>"
+        f"<Bucket><DataRedundancy>Single{place}</DataRedundancy><Type>{kind}</Type></Bucket>"
         "</CreateBucketConfiguration>"
     )
     return s3.ask("PUT", bucket=name, body=body.encode())
@@ -439,6 +441,8 @@ def test_a_directory_bucket_is_made_in_the_zone_of_its_name(s3: Express) -> None
     found = s3.ask("HEAD", bucket=name).headers
     assert found["x-amz-bucket-location-name"] == "use1-az5"
     assert found["x-amz-bucket-location-type"] == "AvailabilityZone"
+    assert created(s3, "new--usw2-lax1-az1--x-s3", zone="usw2-lax1-az1", place="LocalZone").status == 200
+    assert s3.ask("HEAD", bucket="new--usw2-lax1-az1--x-s3").headers["x-amz-bucket-location-type"] == "LocalZone"
     for wrong in ("--use1-az5--x-s3", "new--x-s3", "new.1--use1-az5--x-s3", f"{'n' * 50}--use1-az5--x-s3"):
         assert created(s3, wrong).code == "InvalidBucketName", wrong
     assert created(s3, "newer--use1-az5--x-s3", zone="use1-az4").code == "InvalidBucketName"
