@@ -216,7 +216,7 @@ RUN_OPTIONS = (
          usual="as the AWS CLI, or us-east-1", needs_endpoint=True),
     _row("--addressing path|virtual", Word(words=Addressing, noun="an addressing"),
          "Name the bucket in the path, or in the host name.", needs_endpoint=True),
-    _row("--express", FLAG, "The bucket is a directory bucket of S3 Express One Zone; sign with the keys of sessions."),
+    _row("--express", FLAG, "The bucket is a directory bucket of S3 Express One Zone; sign with session credentials."),
     _row("--tls-no-verify", FLAG, "Accept any certificate.", needs_endpoint=True),
     _row("--ca-bundle FILE", NAME, "File of the certificate authorities to trust, relative to the current directory.",
          parse=str, usual="the system's",

@@ -20,7 +20,7 @@ from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.target import find_target
-from s3bench.s3.emulator.directory_bucket import is_directory_bucket
+from s3bench.s3.emulator.directory_bucket import is_directory_bucket, zone_of
 from s3bench.s3.emulator.operation import DIRECTORY_BUCKET_SUFFIX
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -109,11 +109,11 @@ def live_site(placement: Placement, credentials: Credentials | None) -> Site:
 
 
 def _check_bucket_type(bucket: str, *, express: bool) -> None:
-    if express and not is_directory_bucket(bucket):
+    if express and zone_of(bucket) is None:
         raise BadInput(
-            f"--express needs a directory bucket, and {bucket!r} is none",
-            f"the names of directory buckets end with {DIRECTORY_BUCKET_SUFFIX}",
-            f"pass --bucket NAME--ZONE{DIRECTORY_BUCKET_SUFFIX}, or leave out --express",
+            f"--express needs a directory bucket; {bucket!r} is not one",
+            f"directory buckets are named BASE--ZONE-ID{DIRECTORY_BUCKET_SUFFIX}",
+            f"pass a name such as logs--use1-az4{DIRECTORY_BUCKET_SUFFIX}, or remove --express",
         )
     if is_directory_bucket(bucket) and not express:
         raise BadInput(f"{bucket!r} is a directory bucket", "its requests are signed in a session", "pass --express")

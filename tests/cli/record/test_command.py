@@ -46,6 +46,7 @@ def test_the_emulator_is_not_filled_for_another_endpoint() -> None:
 
 def test_a_bucket_needs_a_name_that_s3_allows() -> None:
     assert refused("--bucket", "Not_A_Bucket", *TOUCH).what == "--bucket Not_A_Bucket: not a valid bucket name"
+    assert "BASE--ZONE-ID--x-s3" in refused("--bucket", "logs--x-s3", *TOUCH).why
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:9000", "http://user:pass@127.0.0.1:9000"])

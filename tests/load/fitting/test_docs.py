@@ -17,13 +17,13 @@ PAGE = " ".join((ROOT / "docs" / "real-workloads.md").read_text(encoding="utf-8"
     "told",
     [
         f"more than {KEYS_MAX:,} keys",
-        f"at most {STRETCHES_MAX} of them",
+        f"at most {STRETCHES_MAX} segments",
         f"{SLOTS} empirical quantiles",
         f"Below {EVEN_DISPERSION:g} the profile",
         f"or times {ELAPSED_S * 1000:g} ms",
         f"limited to {OBJECTS_FACTOR_MAX:g} times the keys",
         f"Those of the {POPULAR_MAX} that were read most",
-        f"{BINS_MAX // 3600} hours",
+        f"{BINS_MAX:,} different seconds ({BINS_MAX // 3600} hours)",
     ],
 )
 def test_each_figure_of_the_page_is_that_of_the_code(told: str) -> None:
