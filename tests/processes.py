@@ -4,7 +4,7 @@ import os
 import select
 from contextlib import ExitStack
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 def await_end(*pids: int) -> None:

@@ -24,7 +24,7 @@ def test_the_suite_leaves_the_users_store_alone(tmp_path: Path) -> None:
         env={**kept, "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr

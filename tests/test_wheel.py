@@ -54,7 +54,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
     directory = tmp_path_factory.mktemp("dist")
     build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory))
-    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=50)
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=200)
     (built,) = directory.iterdir()
     return built
 
@@ -67,7 +67,7 @@ def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = root / "venv" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", str(python))
     install = ("install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", str(wheel))
-    subprocess.run((*pip, *install), check=True, capture_output=True, timeout=50)
+    subprocess.run((*pip, *install), check=True, capture_output=True, timeout=200)
     (packages,) = (root / "venv").glob("lib/python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
     return python.parent / "s3bench"
@@ -79,7 +79,7 @@ def installed(program: Path) -> Command:
 
     def run(*arguments: str) -> str:
         command = (str(program), *arguments)
-        finished = subprocess.run(command, cwd=program.parent, check=False, capture_output=True, text=True, timeout=50)
+        finished = subprocess.run(command, cwd=program.parent, check=False, capture_output=True, text=True, timeout=200)
         assert finished.returncode == 0, finished.stderr
         return finished.stdout
 
@@ -160,7 +160,7 @@ def test_its_command_says_the_version(installed: Command) -> None:
 
 def test_it_lists_the_shipped_definitions(installed: Command) -> None:
     here = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "run", "--list")
-    listed = subprocess.run(here, cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=50).stdout
+    listed = subprocess.run(here, cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=200).stdout
     assert listed
     assert installed("run", "--list") == listed
     assert installed("validate", str(CHECKOUT / "benchmarks.json")) == ""

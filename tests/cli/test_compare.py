@@ -67,7 +67,7 @@ def compare(files: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Ca
 
 def test_the_command_itself_says_what_is_wrong_and_exits_2(files: Path) -> None:
     command = (sys.executable, "-c", PROGRAM, "compare", "before.json")
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False, cwd=files)
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=files)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.splitlines() == [
         "s3bench: compare needs two results documents",
@@ -77,7 +77,7 @@ def test_the_command_itself_says_what_is_wrong_and_exits_2(files: Path) -> None:
 
 def test_in_a_pipe_there_is_no_color_and_a_regression_is_no_failure(files: Path) -> None:
     command = (sys.executable, "-c", PROGRAM, "compare", "before.json", "after.json")
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False, cwd=files)
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=files)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "\x1b" not in finished.stdout
     assert "slower" in finished.stdout

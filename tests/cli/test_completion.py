@@ -75,7 +75,7 @@ def test_the_script_of_each_shell_is_printed_and_is_one(here: Here, shell: str, 
         pytest.skip(f"{shell} is not installed")
     script = tmp_path / "script"
     script.write_text(finished.stdout)
-    subprocess.run((shell, "-n", str(script)), check=True, timeout=20, env={"PATH": os.environ["PATH"]})
+    subprocess.run((shell, "-n", str(script)), check=True, timeout=60, env={"PATH": os.environ["PATH"]})
 
 
 def test_another_shell_is_refused(here: Here) -> None:

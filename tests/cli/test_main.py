@@ -15,7 +15,7 @@ SHIPPED = Path(__file__).parents[2] / "benchmarks.json"
 
 
 def s3bench(*arguments: str, cwd: Path | None = None) -> Finished:
-    return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=50, check=False, cwd=cwd)
+    return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=200, check=False, cwd=cwd)
 
 
 def test_it_is_the_same_in_this_process_and_in_its_own(here: Here, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_bad_input_is_told_in_words_with_exit_code_2(
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     program = f"{sys.executable} -c 'from s3bench.cli.main import main; main()' validate --schema | head -n 1"
     finished = subprocess.run(
-        program, shell=True, capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path
+        program, shell=True, capture_output=True, text=True, timeout=200, check=False, cwd=tmp_path
     )
     assert finished.stdout == "{\n"
     assert finished.stderr == ""

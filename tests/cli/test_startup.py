@@ -55,7 +55,7 @@ def imported(request: pytest.FixtureRequest) -> dict[tuple[str, ...], frozenset[
         capture_output=True,
         text=True,
         check=True,
-        timeout=50,
+        timeout=200,
         cwd=request.config.rootpath,
     )
     rows = map(json.loads, finished.stdout.splitlines())

@@ -52,7 +52,7 @@ def counted(work: str, file: Path, *, python: str = sys.executable, status: int 
         env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", **inspection_variables(call_counts_file=file)},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
     assert (done.returncode, done.stderr) == (status, "")
@@ -178,7 +178,7 @@ def test_a_python_that_is_started_with_the_early_directory_counts_from_its_start
         env={"PYTHONPATH": ":".join(path), **inspection_variables(call_counts_file=tmp_path / "c")},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -114,7 +114,7 @@ def perform(
     sandbox.config_file.write_text(call.config_text)
     with crt_alone(kind):
         done = subprocess.run(
-            call.argv, env=call.env, cwd=sandbox.work, capture_output=True, text=True, timeout=50, check=False
+            call.argv, env=call.env, cwd=sandbox.work, capture_output=True, text=True, timeout=200, check=False
         )
     probe = sandbox.probe_file
     marked = probe.read_text().splitlines() if probe is not None and probe.exists() else []

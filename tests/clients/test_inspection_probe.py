@@ -57,7 +57,7 @@ def attempt(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
 
@@ -207,7 +207,7 @@ def drive(variables: dict[str, str], directory: Path) -> subprocess.CompletedPro
         env={**keys, **variables},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
 

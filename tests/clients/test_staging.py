@@ -230,7 +230,7 @@ def _run(client: FoundClient, home: Path, *arguments: str) -> str:
     if client.site:
         env["PYTHONPATH"] = str(client.site)
     argv = [str(client.executable), *arguments]
-    done = subprocess.run(argv, env=env, cwd=home, capture_output=True, text=True, timeout=50, check=True)
+    done = subprocess.run(argv, env=env, cwd=home, capture_output=True, text=True, timeout=200, check=True)
     return done.stdout + done.stderr
 
 

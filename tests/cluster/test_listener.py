@@ -18,7 +18,7 @@ def unread(seconds: int) -> Listener:
     node = SimulatedNode(reports=[*records([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
     rpc = NodeRpc(SimulatedNodeGroup([node], clock), now_ns=clock)
     with Listener(rpc, turn=1, workers=1, nodes=1, poll_s=0.001) as listener:
-        assert node.was_read.wait(10)
+        assert node.was_read.wait(60)
     return listener
 
 

@@ -47,7 +47,7 @@ Start = Callable[..., WorkerNode]
 
 BUCKET = "data"
 SIZE_BYTES = 4096
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from awscrt.s3 import (
     S3RequestType,
 )
 
-LIMIT_S = 40.0
+LIMIT_S = 120.0
 PART_BYTES = 5 << 20
 
 

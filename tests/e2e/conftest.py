@@ -81,7 +81,7 @@ class Place:
         self.workspaces.mkdir()
         self.environment = {**os.environ, "S3BENCH_TMPDIR": str(self.workspaces)}
 
-    def s3bench(self, *arguments: str | Path, timeout_s: float = 55) -> Finished:
+    def s3bench(self, *arguments: str | Path, timeout_s: float = 200) -> Finished:
         """Run s3bench with the arguments there."""
         words = tuple(map(str, arguments))
         return Finished(self._server.run(words, cwd=self._path, env=self.environment, timeout_s=timeout_s))

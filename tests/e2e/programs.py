@@ -32,7 +32,7 @@ from s3bench.s3.endpoint import ServerProcess
 from s3bench.spec.command import parse_transfer
 from tests.crt import crt_alone
 
-_LIMIT_S = 50.0
+_LIMIT_S = 120.0
 _AWSCRT_PROGRAM = Path(__file__).parent / "awscrt_program.py"
 _RCLONE_NEW = (1, 68)  # the first with the second AWS SDK
 

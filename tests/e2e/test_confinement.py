@@ -181,7 +181,7 @@ def without_landlock(place: Place, *arguments: str | Path) -> Finished:
         env={**place.environment, **keys},
         preexec_fn=forget_landlock,
         capture_output=True,
-        timeout=55,
+        timeout=200,
         check=False,
     )
     return Finished(done)

@@ -18,7 +18,7 @@ from tests.schemes import HTTP, HTTPS, over
 KEYS = Credentials(access_key="AKIDSIGNEDSIGNEDSIGN", secret_key="right/secret+0123456789012345678901234567")
 WRONG = Credentials(access_key=KEYS.access_key, secret_key="wrong/secret+0123456789012345678901234567")
 SIZE_BYTES = 6 * MIB + 1  # two parts for those that split at 5 MiB, and several signed chunks
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 @pytest.fixture

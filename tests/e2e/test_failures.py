@@ -18,7 +18,7 @@ Run = Callable[..., Finished]
 Define = Callable[..., Path]
 
 pytestmark = pytest.mark.usefixtures("aws_cli")
-_WAIT_S = 40.0
+_WAIT_S = 120.0
 
 
 def until(condition: Callable[[], bool]) -> None:

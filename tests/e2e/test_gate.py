@@ -230,7 +230,7 @@ def test_ctrl_c_keeps_what_was_measured(define: Define, environment: dict[str, s
                 process.send_signal(signal.SIGINT)
                 break
         process.stderr.read()
-        assert process.wait(timeout=50) == 130
+        assert process.wait(timeout=200) == 130
     record = json.loads(output.read_text())
     assert record["stopped"] == "interrupted"
     assert record["conclusion"]["verdict"] in {"INCONCLUSIVE", "INVALID"}

@@ -25,7 +25,7 @@ from tests.e2e.conftest import COMMAND, Emulators, Finished
 
 DATA = Path(__file__).parents[1] / "load" / "data"
 BUCKET = "s3-benchmark"
-_LIMIT_S = 50.0
+_LIMIT_S = 120.0
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.e2e.conftest import COMMAND, Finished
 from tests.e2e.servers import BUCKET, BUILD_S, KEYS, SERVERS, LiveServer, Servers
 
 KIB, MIB = 1 << 10, 1 << 20
-_WAIT_S = 40.0
+_WAIT_S = 120.0
 
 pytestmark = pytest.mark.timeout(BUILD_S + 60)
 

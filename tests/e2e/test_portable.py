@@ -18,7 +18,7 @@ from tests.forkserver import ForkServer
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
 
-LIMIT_S = 40.0
+LIMIT_S = 120.0
 
 
 PORTABLE = {"S3BENCH_PORTABLE": "1"}

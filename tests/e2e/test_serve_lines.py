@@ -16,7 +16,7 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from tests.e2e.conftest import COMMAND
 
-LIMIT_S = 40.0
+LIMIT_S = 120.0
 SECRET = "hush/hush+hush"
 
 

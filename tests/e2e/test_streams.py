@@ -29,7 +29,7 @@ def shell(tmp_path: Path) -> Shell:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=55,
+            timeout=200,
             check=False,
         )
 

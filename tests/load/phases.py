@@ -34,7 +34,7 @@ from s3bench.results.histogram import Histogram
 BUCKET = "bucket"
 DATA = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
 SMALL = fixed(1000)
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 @dataclass(kw_only=True)

@@ -43,7 +43,7 @@ def proxy(server: EmulatorEndpoint) -> Iterator[FaultyProxy]:
 
 
 def ask(proxy: FaultyProxy, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-    client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=10)
+    client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
     try:
         client.request(method, path, body)
         answer = client.getresponse()
@@ -126,7 +126,7 @@ def test_no_answer_and_no_http_are_told_apart(proxy: FaultyProxy) -> None:
 
 def test_hanging_up_is_not_announced(proxy: FaultyProxy) -> None:
     always(proxy, HangUp())
-    client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=10)
+    client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
     client.request("GET", "/b/one")
     answer = client.getresponse()
     assert (answer.will_close, answer.read()) == (False, CONTENTS["/b/one"])

@@ -41,7 +41,7 @@ def connection() -> Iterator[Connect]:
 
         def connect(endpoint: RecordingEndpoint) -> http.client.HTTPConnection:
             url = urlsplit(endpoint.url)
-            client = http.client.HTTPConnection(url.hostname or "", url.port, timeout=20)
+            client = http.client.HTTPConnection(url.hostname or "", url.port, timeout=60)
             return stack.enter_context(contextlib.closing(client))
 
         yield connect
@@ -143,7 +143,7 @@ def test_it_listens_over_tls(emulator: EmulatorEndpoint, tmp_path: Path) -> None
     with RecordingEndpoint(Upstream(url=emulator.url), certificate=certificates.server) as endpoint:
         url = urlsplit(endpoint.url)
         context = ssl.create_default_context(cafile=certificates.ca_bundle)
-        client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=20, context=context)
+        client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=60, context=context)
         client.request("GET", "/bucket")
         assert client.getresponse().status == 200
         client.close()

@@ -35,9 +35,9 @@ def arm(endpoint: Emulated, command: tuple[str, ...], workspace: Path) -> None:
 
 
 def put_and_get(url: str, body: bytes) -> bytes:
-    with urlopen(Request(f"{url}/bucket/up", data=body, method="PUT"), timeout=20) as answer:
+    with urlopen(Request(f"{url}/bucket/up", data=body, method="PUT"), timeout=60) as answer:
         answer.read()
-    with urlopen(f"{url}/bucket/up", timeout=20) as answer:
+    with urlopen(f"{url}/bucket/up", timeout=60) as answer:
         return bytes(answer.read())
 
 
@@ -62,7 +62,7 @@ def test_an_upload_larger_than_the_memory_limit_fits_when_it_is_thrown_away(
 
 def test_downloads_come_from_memory_in_any_case(emulator: EmulatorEndpoint, workspace: Path) -> None:
     arm(Emulated(emulator, network=None, discard_uploads=True), DOWNLOAD, workspace)
-    with urlopen(f"{emulator.url}/bucket/object", timeout=20) as answer:
+    with urlopen(f"{emulator.url}/bucket/object", timeout=60) as answer:
         assert answer.read() == (workspace / "object").read_bytes()
     assert emulator.drain(requests_max=0).counters.held_bytes > SIZE_BYTES  # from memory, with their checksums
 

@@ -167,7 +167,7 @@ def counter() -> ValgrindCounter:
 def count(counter: ValgrindCounter, directory: Path, turns: int) -> int:
     directory.mkdir()
     command = [*counter.prefix(directory), sys.executable, "-S", "-c", PROGRAM, str(turns)]  # -I would ignore the seed
-    done = subprocess.run(command, env=dict(counter.env), capture_output=True, check=True, timeout=50)
+    done = subprocess.run(command, env=dict(counter.env), capture_output=True, check=True, timeout=200)
     assert (done.stdout, done.stderr) == (b"", b"")  # what valgrind says must not pass for the client's words
     return counter.read(directory)
 

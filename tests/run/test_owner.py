@@ -44,7 +44,7 @@ def killed(parent: Path, *, keep: bool = False) -> Path:
     """Make what a run leaves that was killed in the middle."""
     with holder(parent, keep=keep) as (process, root):
         process.send_signal(signal.SIGKILL)
-        process.wait(20)
+        process.wait(60)
     assert (root / "001" / "work" / "d" / "file-000019").exists()
     return root
 
@@ -60,7 +60,7 @@ def test_what_a_living_run_uses_is_left_alone_until_it_is_dead(tmp_path: Path) -
         assert sweep(tmp_path) == ()
         assert (root / "001" / "work" / "d" / "file-000019").exists()
         process.kill()
-        process.wait(20)
+        process.wait(60)
         assert sweep(tmp_path) == (root,)
 
 

@@ -237,14 +237,14 @@ class TestTheHarnessIsStopped:
         pids = [*family(tmp_path), int((tmp_path / "spawner").read_text("ascii"))]
         assert all(map(alive, pids))
         harness.kill()
-        harness.wait(20)
+        harness.wait(60)
         await_end(*pids)
 
     def test_ctrl_c_kills_the_client_before_the_exception_goes_on(
         self, harness: subprocess.Popen[str], tmp_path: Path
     ) -> None:
         os.killpg(harness.pid, signal.SIGINT)  # as a terminal does
-        assert harness.communicate(timeout=20)[0] == "interrupted [] 0\n"
+        assert harness.communicate(timeout=60)[0] == "interrupted [] 0\n"
         assert not alive(int((tmp_path / "spawner").read_text("ascii")))
 
     @pytest.mark.usefixtures("harness")

@@ -76,7 +76,7 @@ print(find_py_spy())
 def test_where_tracing_is_forbidden_the_permission_is_the_reason() -> None:
     if isinstance(found := find_py_spy(), Unavailable):
         pytest.skip(f"stacks cannot be sampled here at all: {found}")
-    told = subprocess.run([sys.executable, "-c", FORBIDDEN], check=True, capture_output=True, text=True, timeout=50)
+    told = subprocess.run([sys.executable, "-c", FORBIDDEN], check=True, capture_output=True, text=True, timeout=200)
     assert "py-spy may not trace processes here" in told.stdout
     assert "--cap-add SYS_PTRACE" in told.stdout
 

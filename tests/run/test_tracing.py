@@ -115,7 +115,7 @@ def trace(tracer: Tracer, directory: Path, accesses: int) -> Traced:
         (work / name).touch()
     output = directory / "trace"
     command = [*tracer.prefix(output), sys.executable, "-I", "-S", "-c", PROGRAM, str(work), str(accesses)]
-    subprocess.run(command, env={"PATH": os.defpath}, check=True, timeout=50, stderr=subprocess.PIPE)
+    subprocess.run(command, env={"PATH": os.defpath}, check=True, timeout=200, stderr=subprocess.PIPE)
     return parse_strace(output.read_text(), roots={str(work): "$WORK"})
 
 

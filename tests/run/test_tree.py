@@ -45,7 +45,7 @@ def running(code: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             yield child, child.stdout.readline()
         finally:
             with suppress(BrokenPipeError):
-                child.communicate("", timeout=20)
+                child.communicate("", timeout=60)
 
 
 @linux_only

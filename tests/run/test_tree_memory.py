@@ -390,7 +390,7 @@ class TestProc:
             assert parent.stdout
             child = int(parent.stdout.readline())
             one, other, shares = read_memory(parent.pid), read_memory(child), read_shares(child)
-            parent.communicate("", timeout=20)
+            parent.communicate("", timeout=60)
         assert one
         assert other
         assert (one.is_forked, other.is_forked) == (False, True)

@@ -85,7 +85,7 @@ COMMANDS = {
 
 
 def run(command: str, work: Path) -> None:
-    subprocess.run(("sh", "-ec", command.replace("PYTHON", sys.executable)), cwd=work, check=True, timeout=20)
+    subprocess.run(("sh", "-ec", command.replace("PYTHON", sys.executable)), cwd=work, check=True, timeout=60)
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)

@@ -11,7 +11,7 @@ from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 class RawClient:

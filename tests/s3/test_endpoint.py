@@ -22,7 +22,7 @@ from s3bench.s3.network.model import parse_network
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 from tests.processes import await_end
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 def test_the_server_lives_as_long_as_its_context(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from s3bench.system.channel import Channel, ChannelClosed
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 Numbered = Channel[int, int]
 

@@ -9,7 +9,7 @@ import pytest
 
 from s3bench.system.child import ChildProcess, module_command
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 UNTIL_CLOSED = "from s3bench.system.child import take_control\ncontrol = take_control()\ncontrol.send(b'!')\n"
 
 

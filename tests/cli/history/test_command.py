@@ -217,7 +217,7 @@ def test_the_command_itself_says_what_is_wrong_and_exits_2_without_the_password(
     (tmp_path / "1.json").write_bytes(text())
     store = "postgresql://me:geheim@host:port/x"
     command = (sys.executable, "-c", PROGRAM, "history", "add", "1.json", "--store", store)
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False, cwd=tmp_path)
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.splitlines()[0] == "s3bench: --store: not a valid URL of a PostgreSQL database"
     assert "geheim" not in finished.stderr

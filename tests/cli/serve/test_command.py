@@ -25,7 +25,7 @@ from s3bench.errors import BadInput
 from tests.cli.conftest import Here
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "serve")
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 
 DEFINITIONS = [
     {

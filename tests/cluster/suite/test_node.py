@@ -25,7 +25,7 @@ Start = Callable[..., SuiteNode]
 
 FILE = "definitions/0/suite.json"
 FOREVER = ("run", FILE, "-n", "100000", "--num-chunks", "1", "--chunk-id", "0")
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ class TestBodies:
         )
         environment = dict(os.environ, PYTHONHASHSEED="4711")
         told = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, timeout=50
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment, timeout=200
         ).stdout.strip()
         made = objects("lognormal:4KiB,1")
         here = hashlib.sha256("".join(made.body(number).sha256() for number in range(1000)).encode()).hexdigest()

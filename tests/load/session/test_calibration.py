@@ -85,7 +85,7 @@ def test_the_null_server_answers_every_request_alike(
     null: RequestTarget, method: str, path: str, status: int, length: int | None
 ) -> None:
     (address,) = null.addresses
-    connection = http.client.HTTPConnection(*address, timeout=10)
+    connection = http.client.HTTPConnection(*address, timeout=60)
     try:
         for _ in range(3):
             connection.request(method, f"/{null.bucket}{path}")

@@ -149,6 +149,6 @@ def test_benchstat_finds_no_fault_with_it(name: str, tmp_path: Path) -> None:
 
 def benchstat(*arguments: str) -> str:
     assert BENCHSTAT is not None
-    finished = subprocess.run((BENCHSTAT, *arguments), capture_output=True, encoding="utf-8", timeout=50, check=False)
+    finished = subprocess.run((BENCHSTAT, *arguments), capture_output=True, encoding="utf-8", timeout=200, check=False)
     assert (finished.returncode, finished.stderr) == (0, "")
     return finished.stdout

@@ -137,7 +137,7 @@ def test_otava_finds_the_change(tmp_path: Path) -> None:
 
     def told(test: str) -> str:
         command = [program, "analyze", test]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -180,7 +180,7 @@ def test_perfettos_trace_processor_reads_it(tmp_path: Path) -> None:
     trace.write_text(render_perfetto(replace(run(), results=(*run().results, result(HOSTILE, CRT, 1.0)))))
     query = tmp_path / "query.sql"
     query.write_text("select name, ts, dur from slice where name = 'import modules' order by ts;")
-    told = subprocess.run([program, "-q", query, trace], capture_output=True, text=True, check=True, timeout=50)
+    told = subprocess.run([program, "-q", query, trace], capture_output=True, text=True, check=True, timeout=200)
     rows = list(csv.DictReader(StringIO(told.stdout)))
     assert len(rows) == 4
     assert {row["dur"] for row in rows} == {"180000000"}

@@ -99,6 +99,6 @@ def test_pyperf_compares_two_releases(tmp_path: Path) -> None:
 
 def pyperf(*arguments: str) -> str:
     command = (sys.executable, "-m", "pyperf", *arguments)
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False)
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout

@@ -93,7 +93,7 @@ class Wire:
         self.uploads = {"uploadId": upload_id}
 
     def send(self, method: str, target: str, *, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.endpoint.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.endpoint.port, timeout=60)
         try:
             connection.request(method, target, body=body, headers=headers or {})
             answer = connection.getresponse()

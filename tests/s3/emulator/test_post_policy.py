@@ -81,7 +81,7 @@ class Browser:
 
     def post(self, signed: Mapping[str, Any], file: bytes = b"abcdef", **changed: str) -> tuple[int, Any, bytes]:
         place = urlsplit(signed["url"])
-        connection = http.client.HTTPConnection(place.netloc, timeout=20)
+        connection = http.client.HTTPConnection(place.netloc, timeout=60)
         try:
             fields = {name: value for name, value in {**signed["fields"], **changed}.items() if value}
             kind = {"Content-Type": f'multipart/form-data; boundary="{BOUNDARY}"'}

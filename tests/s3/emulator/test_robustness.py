@@ -26,7 +26,7 @@ from s3bench.s3.server.server import Server
 
 MIB = 1 << 20
 LIMIT_BYTES = 64 * MIB
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 RESET_ON_CLOSE = b"\x01\x00\x00\x00\x00\x00\x00\x00"  # SO_LINGER with no time: close() sends RST
 SLACK_BYTES = 48 * MIB  # of the process: its log, its buffers, and what the allocator keeps
 

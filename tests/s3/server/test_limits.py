@@ -45,7 +45,7 @@ class Driven:
         server.loop.clock = lambda: real() + self.ahead_ns
 
     def connect(self) -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         self.settle()
         return client
 
@@ -162,7 +162,7 @@ def test_a_full_server_refuses_and_serves_again_when_there_is_room() -> None:
 
 def test_a_server_without_descriptors_refuses_instead_of_hanging() -> None:
     with driven() as drive:
-        clients = [socket.create_connection(("127.0.0.1", drive.port), timeout=10) for _ in range(3)]
+        clients = [socket.create_connection(("127.0.0.1", drive.port), timeout=60) for _ in range(3)]
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         lowest_free = os.open(os.devnull, os.O_RDONLY)
         os.close(lowest_free)

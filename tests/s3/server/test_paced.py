@@ -352,7 +352,7 @@ def test_the_server_sleeps_while_it_waits_for_a_slot() -> None:
         closing(Fixed(0)) as handler,
         socket.create_server(("127.0.0.1", 0)) as listener,
         Server(listener, Networked(handler, parse_network("ttfb=100ms")), connections_max=100) as server,
-        socket.create_connection(listener.getsockname(), timeout=10) as client,
+        socket.create_connection(listener.getsockname(), timeout=60) as client,
     ):
         client.sendall(GET)
         turns = 0
@@ -408,7 +408,7 @@ def test_over_tls_the_link_has_the_same_pace_and_loses_nothing(tmp_path: Path) -
             port = listener.getsockname()[1]
             trust = ssl.create_default_context(cafile=str(certificates.ca_bundle))
             with (
-                socket.create_connection(("127.0.0.1", port), timeout=10) as sock,
+                socket.create_connection(("127.0.0.1", port), timeout=60) as sock,
                 trust.wrap_socket(sock, server_hostname="localhost") as client,
             ):
                 began_s = time.monotonic()

@@ -17,7 +17,7 @@ def connect(stub: StubEndpoint, **options: str) -> ssl.SSLSocket:
     assert stub.ca_bundle is not None
     context = ssl.create_default_context(cafile=stub.ca_bundle)
     port = int(stub.url.rpartition(":")[2])
-    sock = socket.create_connection(("127.0.0.1", port), timeout=20)
+    sock = socket.create_connection(("127.0.0.1", port), timeout=60)
     return context.wrap_socket(sock, server_hostname=options.get("name", "127.0.0.1"))
 
 
@@ -47,7 +47,7 @@ def test_files_ranges_and_uploads_pass_through(tls_stub: StubEndpoint, workspace
 def test_a_client_that_speaks_plain_http_is_a_fault(tls_stub: StubEndpoint, workspace: Path) -> None:
     tls_stub.arm((ANY_LARGE,), workspace=workspace, verify=False)
     port = int(tls_stub.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         with contextlib.suppress(ConnectionError):
             while client.recv(1000):
@@ -61,7 +61,7 @@ def test_a_client_that_does_not_trust_us_is_a_fault(tls_stub: StubEndpoint, work
     port = int(tls_stub.url.rpartition(":")[2])
     distrusting = ssl.create_default_context()
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=20) as plain,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as plain,
         pytest.raises(ssl.SSLCertVerificationError),
     ):
         distrusting.wrap_socket(plain, server_hostname="127.0.0.1")
