@@ -250,7 +250,7 @@ class WorkerEngine:
 
     def _run_until_end(self) -> int:
         """Turn until all is done, time is up or the phase is stopped; gives when that was."""
-        loop = self.loop
+        loop, trace = self.loop, self._trace
         planned = [job_state for job_state in self._job_states if job_state.plan is not None]
         look_ns = 0  # when there is more to look after than events
         while True:
@@ -263,6 +263,8 @@ class WorkerEngine:
             loop.handle()
             for job_state in planned:
                 self._start_planned(job_state)
+            if trace is not None and trace.is_full:
+                trace.flush()
             if self._stopped or (not loop.in_flight and all(job_state.is_done for job_state in self._job_states)):
                 end_ns = loop.clock()
                 loop.wait(0, precise=False)  # brings the integral up to now
@@ -342,8 +344,6 @@ class WorkerEngine:
         self._sweep_due_ns = now_ns + self._sweep_ns
         for user in self._users:
             user.sweep(now_ns)
-        if self._trace is not None and self._trace.is_full:
-            self._trace.flush()
 
     def _finish(self) -> None:
         """Let what is in flight end, within bounds, and give up the rest."""

@@ -1,6 +1,6 @@
 """Writes every attempt as a line of CSV.
 
-Lines are written a few hundred at a time, which takes less than a millisecond: later operations are not delayed by it.
+Lines are written some sixty at a time, which takes a fraction of a millisecond: hardly an operation is delayed by it.
 `begin` starts a phase. Connections are numbered by each worker. Times are nanoseconds since the phase's start;
 `planned_ns` is when the operation was to start.
 """
@@ -12,7 +12,7 @@ from typing import Self
 from s3bench.errors import BadInput
 from s3bench.load.access_log.trace import COLUMNS
 
-_LINES_MAX = 256
+_LINES_MAX = 64
 
 Attempt = tuple[int, int, int, int, str, int, str, int, str, int, int]
 """The values of one line after its phase."""

@@ -196,6 +196,7 @@ def test_the_charts_of_a_run_tell_the_figures_of_its_document(opened: Open, tmp_
             assert any(told in label for label in labels), (told, json.dumps(labels))
 
 
+@pytest.mark.campaign
 def test_pictures_can_be_taken_of_every_form(shown: Open, tmp_path: Path) -> None:
     for name, options in {
         "light": {"color_scheme": "light"},

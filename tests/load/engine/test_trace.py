@@ -10,6 +10,7 @@ import pytest
 from s3bench.errors import BadInput
 from s3bench.load.engine.trace import (
     COLUMNS,
+    Attempt,
     Trace,
     join_traces,
     part_of,
@@ -80,6 +81,39 @@ def test_many_waiting_lines_are_told(tmp_path: Path) -> None:
         assert trace.is_full
         trace.flush()
         assert not trace.is_full
+
+
+class CountingTrace(Trace):
+    """Tells how many lines were written together at most."""
+
+    def begin(self, phase: str, start_ns: int) -> None:
+        super().begin(phase, start_ns)
+        self.waiting = self.most = 0
+        noted = self.note
+
+        def note(attempt: Attempt) -> None:
+            noted(attempt)
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+
+        self.note = note
+
+    def flush(self) -> None:
+        super().flush()
+        self.waiting = 0
+
+
+def test_no_operation_waits_for_hundreds_of_lines_to_be_written(tmp_path: Path) -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request_on(sock)
+            sock.sendall(response(b"abc"))
+
+    with Scripted(script) as server, CountingTrace(str(tmp_path / "trace.csv"), worker=0) as trace:
+        job = server.runner.job(OperationKind.GET, operations=500, threads=2)
+        server.runner.run(job, manner=Manner(verify=False), trace=trace)
+    assert len(rows(tmp_path / "trace.csv")) == 500
+    assert trace.most < 100
 
 
 def test_the_files_of_all_workers_become_one(tmp_path: Path) -> None:
