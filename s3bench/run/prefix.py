@@ -169,7 +169,7 @@ class Prefix:
             raise S3BenchError(
                 f"the server refused to {what} under {self._where}",
                 str(error)[:_WHY_LENGTH_MAX],
-                "check the credentials and what they may do, then clean up again",
+                "check the credentials and what they may do, then try again",
             ) from error
         except (ResponseParserError, ValueError, OverflowError) as error:
             raise S3BenchError(
@@ -181,7 +181,7 @@ class Prefix:
             raise S3BenchError(
                 f"the server did not answer when asked to {what} under {self._where}",
                 str(error)[:_WHY_LENGTH_MAX],
-                "check that the endpoint can be reached, then clean up again",
+                "check that the endpoint can be reached, then try again",
             ) from error
         return answer
 

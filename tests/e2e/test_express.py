@@ -78,9 +78,11 @@ def test_a_load_runs_in_a_session_and_leaves_nothing(
         left = bucket.write_key_file("", tmp_path / "left", keys_max=10)
         refused = load(*keys, *trust, *work)
         wrong = load("--express", "-u", emulator.url, "-b", "plain")
+        half = load("--express", *keys, "--operation", "get", "--list-existing", "logs")
     assert json.loads(done.stdout)["results"]
     assert left == 0
     assert {request.status for request in requests} <= {200, 204, 206}
     assert {request.method for request in requests} >= {"GET", "PUT", "POST", "DELETE", "HEAD"}
     assert "directory bucket" in str(refused.exception)
     assert "needs a directory bucket" in str(wrong.exception)
+    assert "pass --list-existing logs/" in str(half.exception)

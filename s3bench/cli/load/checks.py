@@ -80,6 +80,13 @@ def _check_live(options: LoadOptions, placement: Placement, profile: Profile) ->
             "it names the machine of a result",
             "give that dimension another name",
         )
+    prefix = options.list_existing
+    if placement.express and prefix and not prefix.endswith("/"):
+        raise BadInput(
+            f"--list-existing {prefix!r} is not a prefix that a directory bucket lists",
+            "directory buckets list whole directories only",
+            f"pass --list-existing {prefix}/",
+        )
 
 
 def _check_emulated(options: LoadOptions, placement: Placement) -> None:

@@ -185,7 +185,7 @@ _OWN_OPTIONS = (
          usual="as the AWS CLI", needs_endpoint=True),
     _row("-s, --secret-key SECRET", f"The secret of the access key; {SECRET_VARIABLE} keeps it out of sight.",
          need=Need(("access_key",), "requests are signed with both", "pass -a KEY"), needs_endpoint=True),
-    _row("--network MODEL", "Impose a network model on the S3 in memory, for example ec2:c5.large.", usual="none"),
+    _row("--network MODEL", "Impose a network model on the S3 in memory, for example ec2:c5.large or express.", usual="none"),
     _row("--key-file FILE", "Read the objects listed in this file: KEY[<tab>SIZE[<tab>CRC32]] on each line.",
          parse=_PATH, conflicts=(Conflict(("list_existing", "reuse", "overwrite", "objects"), _EXIST_ALREADY),),
          needs_endpoint=True),

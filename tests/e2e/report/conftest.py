@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from s3bench.report.page.section import Section
 from tests.e2e.report.browsing import Open, Opened
@@ -29,17 +29,30 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all pages without options of their own: each new one starts a process, which takes most of a test."""
+    with browser.new_context() as context:
+        yield context
+
+
+def _opened(page: Page, path: Path) -> Opened:
+    one = Opened(page)
+    page.on("request", lambda request: one.requests.append(request.url))
+    page.on("console", lambda message: one.complaints.append(message.text))
+    page.on("pageerror", lambda error: one.complaints.append(str(error)))
+    page.goto(path.as_uri())
+    return one
+
+
 @pytest.fixture
-def opened(browser: Browser) -> Iterator[Open]:
+def opened(browser: Browser, context: BrowserContext) -> Iterator[Open]:
     pages: list[Opened] = []
 
     def open_page(path: Path, *, width: int = 1200, **options: object) -> Opened:
-        page = browser.new_page(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]  # (its own)
-        one = Opened(page)
-        page.on("request", lambda request: one.requests.append(request.url))
-        page.on("console", lambda message: one.complaints.append(message.text))
-        page.on("pageerror", lambda error: one.complaints.append(str(error)))
-        page.goto(path.as_uri())
+        page = browser.new_page(**options) if options else context.new_page()  # type: ignore[arg-type]  # (its own)
+        page.set_viewport_size({"width": width, "height": 800})
+        one = _opened(page, path)
         pages.append(one)
         return one
 
@@ -68,3 +81,15 @@ def page_of_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     path = tmp_path_factory.mktemp(request.param) / "page.html"
     path.write_text(page.html, encoding="utf-8")
     return PageOfKind(kind=request.param, sections=page.sections, path=path)
+
+
+@pytest.fixture(scope="session")
+def opened_kind(page_of_kind: PageOfKind, context: BrowserContext) -> Iterator[Opened]:
+    """The page of a kind in the browser, for all tests that change no more of it than screen, colours and what is open.
+
+    A test sets the screen and the colours that it needs.
+    """
+    page = context.new_page()
+    page.set_viewport_size({"width": 1200, "height": 800})
+    yield _opened(page, page_of_kind.path)
+    page.close()

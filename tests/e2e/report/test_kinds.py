@@ -4,7 +4,7 @@ from collections import Counter
 
 import altair as alt
 
-from tests.e2e.report.browsing import Open
+from tests.e2e.report.browsing import Opened
 from tests.e2e.report.conftest import PageOfKind
 from tests.report.page.chart_reader import figures, told
 
@@ -16,9 +16,10 @@ def _labels(chart: alt.TopLevelMixin, *, is_line: bool) -> Counter[str]:
     return Counter(value["label"] for mark in marks for value in mark["values"])
 
 
-def test_every_chart_tells_its_figures_on_wide_and_on_narrow_screens(page_of_kind: PageOfKind, opened: Open) -> None:
-    one = opened(page_of_kind.path)
-    page = one.page
+def test_every_chart_tells_its_figures_on_wide_and_on_narrow_screens(
+    page_of_kind: PageOfKind, opened_kind: Opened
+) -> None:
+    page = opened_kind.page
     shown, narrow = (page.locator(f"svg.{width}").evaluate_all(LABELS) for width in ("wide", "narrow"))
     assert shown == narrow
     made = [figure.chart for section in page_of_kind.sections for figure in figures(section)]
@@ -27,5 +28,5 @@ def test_every_chart_tells_its_figures_on_wide_and_on_narrow_screens(page_of_kin
         lines, others = (_labels(chart, is_line=is_line) for is_line in (True, False))
         assert not others - Counter(labels)  # every dot, bar and cell tells its figure
         assert set(Counter(labels) - others) <= set(lines)  # a line tells that of its first point
-    assert one.complaints == []
-    assert len([url for url in one.requests if not url.startswith("data:")]) == 1
+    assert opened_kind.complaints == []
+    assert len([url for url in opened_kind.requests if not url.startswith("data:")]) == 1

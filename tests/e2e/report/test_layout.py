@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
-from tests.e2e.report.browsing import Open, serious_faults
+from tests.e2e.report.browsing import Open, Opened, serious_faults
 from tests.e2e.report.conftest import PageOfKind
 from tests.report.page.kinds import PAGES, one_cell_page
 
@@ -55,9 +55,11 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(page_of_kind: PageOfKind, opened: Open) -> None:
+def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(
+    page_of_kind: PageOfKind, opened_kind: Opened
+) -> None:
     assert page_of_kind.path.stat().st_size < PAGE_BYTES_MAX
-    page = opened(page_of_kind.path).page
+    page = opened_kind.page
     assert page.locator(".answer").is_visible()
     page.evaluate(OPEN_ALL)
     for width, scheme in SCREENS:
@@ -68,11 +70,12 @@ def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(page_of_kind: P
 
 
 @pytest.mark.parametrize(("page_of_kind", "screen", "contrast"), ACCESSIBLE, indirect=["page_of_kind"])
-def test_axe_finds_nothing_serious(
-    page_of_kind: PageOfKind, screen: tuple[int, str], contrast: bool, opened: Open
-) -> None:
+@pytest.mark.usefixtures("page_of_kind")
+def test_axe_finds_nothing_serious(screen: tuple[int, str], contrast: bool, opened_kind: Opened) -> None:
     width, scheme = screen
-    page = opened(page_of_kind.path, width=width, color_scheme=scheme).page
+    page = opened_kind.page
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
     page.evaluate(OPEN_ALL)
     assert serious_faults(page, contrast=contrast) == []
 
