@@ -33,7 +33,7 @@ def file(signed: Bench) -> Path:
 
 
 @pytest.mark.usefixtures("aws_cli")
-@pytest.mark.parametrize("kind", ["cli-classic", "cli-crt"])
+@pytest.mark.parametrize("kind", [pytest.param("cli-classic", marks=pytest.mark.campaign), "cli-crt"])
 def test_aws_cli_transfers_with_a_session(signed: Bench, file: Path, kind: str) -> None:
     signed.aws(kind, "s3", "cp", str(file), TARGET)
     signed.aws(kind, "s3", "cp", TARGET, "landed")

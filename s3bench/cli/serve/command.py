@@ -28,7 +28,9 @@ from s3bench.units import render_bytes
     help="Request log on stderr, one line per request: text, JSON, or none.",
 )
 @click.option(
-    "--network", metavar="MODEL", help="Simulate a network: ec2:c5.large, express, a JSON file, or ttfb=20ms,bandwidth=93MB/s."
+    "--network",
+    metavar="MODEL",
+    help="Simulate a network: ec2:c5.large, express, a JSON file, or ttfb=20ms,bandwidth=93MB/s.",
 )
 @click.option(
     "--data-dir",

@@ -55,9 +55,7 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(
-    page_of_kind: PageOfKind, opened_kind: Opened
-) -> None:
+def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(page_of_kind: PageOfKind, opened_kind: Opened) -> None:
     assert page_of_kind.path.stat().st_size < PAGE_BYTES_MAX
     page = opened_kind.page
     assert page.locator(".answer").is_visible()
