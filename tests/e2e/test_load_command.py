@@ -21,6 +21,7 @@ from s3bench.load.session.bucket import LiveBucket
 from s3bench.results.document import parse_document
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.system.processes import cores_allowed
 from tests.e2e.conftest import COMMAND, Emulators, Finished
 
 DATA = Path(__file__).parents[1] / "load" / "data"
@@ -260,6 +261,16 @@ def test_a_phase_ends_when_its_throughput_has_settled(load: Callable[..., Result
     assert result.exit_code == 0
     [found] = loads(json.loads(result.stdout))
     assert 10 <= len(found["seconds"]) < 45
+
+
+def test_half_of_the_cores_are_left_to_a_server_on_this_machine(
+    load: Callable[..., Result], endpoint: EmulatorEndpoint
+) -> None:
+    cores = cores_allowed() or 1
+    options = ("--operation", "put", "-z", "1KiB", "--operations", str(cores), "-t", str(cores), "--json")
+    result = load(*where(endpoint), *options)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["options"]["workers"] == max(1, cores // 2)
 
 
 def test_two_runs_are_merged_as_loops_or_as_one_load_by_the_times_at_which_they_were(

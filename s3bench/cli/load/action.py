@@ -31,7 +31,7 @@ from s3bench.load.session.session import (
     Session,
     Terms,
 )
-from s3bench.load.session.site import Site, emulated_site, live_site
+from s3bench.load.session.site import Site, emulated_site, is_on_this_machine, live_site
 from s3bench.load.session.slo_search import HighestRate
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
@@ -179,10 +179,17 @@ def _threads(plan: LoadPlan) -> int:
 
 
 def _workers(plan: LoadPlan) -> int:
-    """The number of workers on this machine."""
+    """The number of workers on this machine: one per core, where no server needs cores as well."""
+    if plan.placement.workers:
+        return plan.placement.workers
     cores = cores_allowed() or 1
-    usual = cores if plan.placement.endpoint_urls else max(1, cores - 1)  # the server needs a core as well
-    return plan.placement.workers or min(usual, _threads(plan))
+    if not plan.placement.endpoint_urls:
+        usual = cores - 1  # the S3 in memory uses one
+    elif is_on_this_machine(plan.placement.endpoint_urls):
+        usual = cores // 2  # a request costs most servers more than it costs a worker
+    else:
+        usual = cores
+    return max(1, min(usual, _threads(plan)))
 
 
 def _terms(plan: LoadPlan, stop: StopSignal, root: Path, pool: ClusterWorkerPool | None) -> Terms:

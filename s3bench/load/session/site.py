@@ -7,10 +7,11 @@ run's prefix is touched.
 import ipaddress
 import math
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -19,7 +20,7 @@ from s3bench.errors import BadInput
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.session.bucket import LiveBucket
-from s3bench.load.session.target import find_target
+from s3bench.load.session.target import LookUp, addresses_of, find_target
 from s3bench.s3.emulator.directory_bucket import is_directory_bucket, zone_of
 from s3bench.s3.emulator.operation import DIRECTORY_BUCKET_SUFFIX
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -119,16 +120,39 @@ def _check_bucket_type(bucket: str, *, express: bool) -> None:
         raise BadInput(f"{bucket!r} is a directory bucket", "its requests are signed in a session", "pass --express")
 
 
-def _link_bytes_per_s(address: str, port: int) -> float | None:
-    if ipaddress.ip_address(address.partition("%")[0]).is_loopback:
-        return math.inf
+def is_on_this_machine(urls: Sequence[str], *, look_up: LookUp = addresses_of) -> bool:
+    """Whether any of `urls` has an address of this machine; false where that cannot be told."""
+    for url in urls:
+        try:
+            where = urlsplit(url)
+            port = where.port or 80
+            found = look_up(where.hostname or "", port)
+        except (ValueError, OSError):
+            continue
+        if any(_is_loopback(address) or _source_address(address, port) == address for address in found):
+            return True
+    return False
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _source_address(address: str, port: int) -> str | None:
+    """Our own address towards another one, which is the same if that is our own; `None` without a route."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:  # connecting a datagram socket sends nothing
         try:
             probe.connect((address, port))
         except OSError:
             return None
-        ours = probe.getsockname()[0]
+        return str(probe.getsockname()[0])
+
+
+def _link_bytes_per_s(address: str, port: int) -> float | None:
+    if _is_loopback(address):
+        return math.inf
+    ours = _source_address(address, port)
     speeds = psutil.net_if_stats()
     for name, addresses in psutil.net_if_addrs().items():
         if any(each.address.partition("%")[0] == ours for each in addresses) and name in speeds:

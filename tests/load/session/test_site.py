@@ -19,6 +19,7 @@ from s3bench.load.session.site import (
     EMULATED_BUCKET,
     Site,
     emulated_site,
+    is_on_this_machine,
     live_site,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -113,3 +114,30 @@ def test_the_link_of_a_load_from_other_machines_is_not_known() -> None:
 
 def test_loopback_has_no_limit() -> None:
     assert site_at("127.0.0.1").link_bytes_per_s == site_at("::1").link_bytes_per_s == math.inf
+
+
+BOOK = {"own.test": ("192.0.2.1", "10.0.0.2"), "other.test": ("10.0.0.3",), "localhost": ("127.0.0.5",)}
+
+
+def look_up(name: str, port: int) -> tuple[str, ...]:
+    del port
+    if name not in BOOK:
+        raise socket.gaierror("unknown name")
+    return BOOK[name]
+
+
+@pytest.mark.parametrize(
+    ("urls", "expected"),
+    [
+        (["http://localhost:9000"], True),
+        (["https://own.test"], True),
+        (["https://other.test", "https://own.test"], True),
+        (["https://other.test"], False),
+        (["http://nowhere.test", "http://[", "http://other.test:99999999"], False),
+    ],
+)
+def test_a_server_is_on_this_machine_if_an_address_of_it_is_our_own(
+    monkeypatch: pytest.MonkeyPatch, urls: list[str], expected: bool
+) -> None:
+    with_interface(monkeypatch, ours="10.0.0.2", speed_mbit=1000)
+    assert is_on_this_machine(urls, look_up=look_up) is expected
