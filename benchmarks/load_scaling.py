@@ -4,16 +4,17 @@
     sudo .venv/bin/python benchmarks/load_scaling.py [--rounds 5] [--seconds 4] [--workers 1,2,3,4] [--share 0.2]
 
 Remote: the emulator in a network namespace of its own, behind a veth pair and a fixed time to first byte, alone on the
-last core. Each worker has a simulated core: a control group with a quota of `--share` of the first core. So a machine
-of two cores shows whether the rate grows with the workers as long as the server has room; how busy it was stands
-beside.
+last core. `s3bench load` is on the first core, and each of its workers has a simulated core there: a control group with
+a quota of `--share` of the core. So a machine of two cores shows whether the rate grows with the workers. It can only
+while the server has room: its CPU share in its busiest second is printed in each row.
 
-Local: an emulator on loopback that shares all cores with the workers, one of them and as many as cores, both pinned to
-nothing. Their ratio says what the usual number of workers should be there.
+Local: an emulator on loopback that shares all cores with the load, made by one worker, by half as many as cores, and by
+one for each core; nothing is pinned.
 
-4 KiB GETs in closed loop, verified. Rounds alternate between all numbers of workers; the ratios are medians of those
-within a round, with their range. Bar: remote, N workers reach 0.9 times N of what one reaches. Exits 1 when it is
-missed, and 2 without root, `ip`, control groups with a CPU quota, or a second core.
+4 KiB GETs in closed loop, verified, by the same number of threads for any number of workers. Rounds alternate between
+all numbers of workers; ratios are medians of those within a round, with their range. Bar: remote, N workers reach 0.9
+times N of what one reaches. Exits 1 when it is missed, and 2 when something is missing or fails: root, `ip`, control
+groups with a CPU quota, a second core.
 """
 
 import argparse
@@ -28,7 +29,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -37,13 +39,22 @@ BAR = 0.9
 BUCKET = "bucket"
 PERIOD_US = 10_000
 LATENCY = "ttfb=5ms"
-THREADS_PER_WORKER = 64
+THREADS = 256
 NAMESPACE = f"s3bench-{os.getpid()}"
 OURS, THEIRS = "10.199.7.1", "10.199.7.2"
-LIMIT_S = 30.0
+LIMIT_S = 120.0
+WINDOW_S = 1.0
+SHARE_MIN = 0.1  # the kernel takes no quota below a millisecond
 VERSION_1 = Path("/sys/fs/cgroup/cpu/cgroup.procs")
 VERSION_2 = Path("/sys/fs/cgroup/cgroup.subtree_control")  # of control groups
 ENVIRONMENT = os.environ | {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+
+
+Place = Callable[[list[psutil.Process]], None]
+
+
+class Failed(Exception):
+    """Nothing was measured, for the reason given."""
 
 
 class SimulatedCores:
@@ -108,44 +119,72 @@ def namespace() -> Iterator[None]:
         ip("netns", "del", NAMESPACE)
 
 
-def rate(
-    url: str, workers: int, *, threads: int, seconds: float, place: Callable[[list[psutil.Process]], None]
-) -> float:
-    """GETs a second of one run, whose workers `place` puts where they belong before anything is measured."""
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """GETs a second of one run, and the CPU share of the server in its busiest second."""
+
+    per_s: float
+    busy: float
+
+
+def rate(url: str, workers: int, *, seconds: float, server: Sequence[psutil.Process], place: Place) -> Rate:
+    """Run the load once; `place` puts its processes where they belong before anything is measured."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "load.json"
         command = [sys.executable, "-m", "s3bench", "load", "--endpoint-url", url, "-b", BUCKET, "--operation", "get"]
-        command += ["--size", "4KiB", "--objects", "200", "--threads", str(threads), "--workers", str(workers)]
+        command += ["--size", "4KiB", "--objects", "200", "--threads", str(THREADS), "--workers", str(workers)]
         command += ["--warmup", "1s", "-d", f"{seconds}s", "-q", "-o", str(out)]
         with subprocess.Popen(command, env=ENVIRONMENT) as process:
-            until_s = time.monotonic() + LIMIT_S
-            while len(found := psutil.Process(process.pid).children()) < workers:
-                assert time.monotonic() < until_s, "no workers came"
-                time.sleep(0.02)
-            place(found)
+            busy = watched(process, workers, server=server, place=place)
         if process.returncode:
-            raise SystemExit(f"s3bench load failed with {process.returncode}")
+            raise Failed(f"s3bench load failed with {process.returncode}")
         [load] = [
             measurement["load"]
             for result in json.loads(out.read_bytes())["results"]
             for measurement in result["measurements"]
             if measurement["load"]["kind"] == "get"
         ]
-    return float(load["operations_rate"])
+    return Rate(float(load["operations_rate"]), busy)
 
 
-def measure(
-    counts: list[int], rounds: int, once: Callable[[int], float]
-) -> tuple[dict[int, list[float]], dict[int, list[float]]]:
-    """Rates, and ratios to one worker within each round, by number of workers."""
-    rates: dict[int, list[float]] = defaultdict(list)
+def watched(
+    process: "subprocess.Popen[bytes]", workers: int, *, server: Sequence[psutil.Process], place: Place
+) -> float:
+    """Place a run's workers once they are there, and wait for its end; the server's CPU share in its busiest second."""
+    until_s, busy, is_placed = time.monotonic() + LIMIT_S, 0.0, False
+    used_s, at_s = used_by(server), time.monotonic()
+    while process.poll() is None:
+        if time.monotonic() > until_s:
+            process.kill()
+            raise Failed(f"s3bench load took longer than {LIMIT_S:g} s")
+        if not is_placed:
+            found = psutil.Process(process.pid).children()
+            if len(found) == workers:
+                place(found)
+                is_placed = True
+        if time.monotonic() >= at_s + WINDOW_S:
+            now_used_s, now_s = used_by(server), time.monotonic()
+            busy = max(busy, (now_used_s - used_s) / (now_s - at_s))
+            used_s, at_s = now_used_s, now_s
+        time.sleep(0.02)
+    return busy
+
+
+def measure(counts: Sequence[int], rounds: int, once: Callable[[int], Rate]) -> Iterator[tuple[int, float, str]]:
+    """Rounds over all numbers of workers: each number with its median ratio to one worker, and its row."""
+    found: dict[int, list[Rate]] = defaultdict(list)
     for number in range(rounds):
         for workers in random.Random(number).sample(counts, len(counts)):
-            rates[workers].append(once(workers))
-    ratios = {
-        workers: [each / one for each, one in zip(found, rates[1], strict=True)] for workers, found in rates.items()
-    }
-    return rates, ratios
+            found[workers].append(once(workers))
+    for workers in counts:
+        ratios = [each.per_s / one.per_s for each, one in zip(found[workers], found[1], strict=True)]
+        rates = spread([each.per_s for each in found[workers]], ",.0f")
+        busy = statistics.median(each.busy for each in found[workers])
+        yield (
+            workers,
+            statistics.median(ratios),
+            f"  {workers} workers: {rates} GET/s, {spread(ratios, '.2f')} of one; server {busy:.0%} of a core",
+        )
 
 
 def spread(values: list[float], form: str) -> str:
@@ -153,59 +192,50 @@ def spread(values: list[float], form: str) -> str:
     return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
-def remote(counts: list[int], *, rounds: int, seconds: float, share: float) -> bool:
+def remote(counts: Sequence[int], *, rounds: int, seconds: float, share: float) -> bool:
     """Workers on simulated cores, the server on a core of its own; whether the bar is kept."""
     cores = sorted(os.sched_getaffinity(0))
     within = ("ip", "netns", "exec", NAMESPACE)
-    busy: dict[int, list[float]] = defaultdict(list)
-    held = SimulatedCores(max(counts), share=share)
-    try:
-        with namespace(), serving("--host", THEIRS, "--network", LATENCY, within=within) as (url, server):
-            of_server = [server, *server.children(recursive=True)]
-            for each in of_server:
-                each.cpu_affinity([cores[-1]])
-
-            def place(workers: list[psutil.Process]) -> None:
-                for worker in workers:
-                    worker.cpu_affinity([cores[0]])
-                held.hold(workers)
-
-            def once(workers: int) -> float:
-                used_s, begun_s = used_by(of_server), time.monotonic()
-                found = rate(url, workers, threads=THREADS_PER_WORKER * workers, seconds=seconds, place=place)
-                busy[workers].append((used_by(of_server) - used_s) / (time.monotonic() - begun_s))
-                return found
-
-            rates, ratios = measure(counts, rounds, once)
-    finally:
-        held.close()
-    print(f"remote, {share:.0%} of a core for each worker, {LATENCY}:")
-    kept = True
-    for workers in counts:
-        within_bar = statistics.median(ratios[workers]) >= BAR * workers
-        kept &= within_bar
-        print(
-            f"  {workers} workers: {spread(rates[workers], ',.0f')} GET/s, {spread(ratios[workers], '.2f')} of one"
-            f"{'' if within_bar else ', below the bar'}; server {statistics.median(busy[workers]):.0%} of its core"
+    with contextlib.ExitStack() as stack:
+        held = stack.enter_context(contextlib.closing(SimulatedCores(max(counts), share=share)))
+        stack.enter_context(namespace())
+        url, server = stack.enter_context(serving("--host", THEIRS, "--network", LATENCY, within=within))
+        of_server = [server, *server.children(recursive=True)]
+        for each in of_server:
+            each.cpu_affinity(cores[-1:])
+        os.sched_setaffinity(0, cores[:1])  # what is started from here on inherits it
+        stack.callback(os.sched_setaffinity, 0, cores)
+        rows = measure(
+            counts, rounds, lambda workers: rate(url, workers, seconds=seconds, server=of_server, place=held.hold)
         )
+        print(f"remote, {share:.0%} of a core for each worker, {LATENCY}:")
+        kept = True
+        for workers, ratio, row in rows:
+            is_within = ratio >= BAR * workers
+            kept &= is_within
+            print(f"{row}{'' if is_within else ', below the bar'}")
     return kept
 
 
-def used_by(processes: list[psutil.Process]) -> float:
+def used_by(processes: Sequence[psutil.Process]) -> float:
     """CPU seconds."""
     return sum(sum(each.cpu_times()[:2]) for each in processes)
 
 
 def local(*, rounds: int, seconds: float) -> None:
-    """One worker and one for each core beside an emulator on the same cores."""
-    counts = [1, len(os.sched_getaffinity(0))]
-    with serving() as (url, _):
-        rates, ratios = measure(
-            counts, rounds, lambda workers: rate(url, workers, threads=64, seconds=seconds, place=lambda _: None)
+    """Workers beside an emulator on the same cores."""
+    cores = len(os.sched_getaffinity(0))
+    counts = sorted({1, cores // 2, cores})
+    with serving() as (url, server):
+        of_server = [server, *server.children(recursive=True)]
+        rows = measure(
+            counts,
+            rounds,
+            lambda workers: rate(url, workers, seconds=seconds, server=of_server, place=lambda _: None),
         )
-    print("local, server and workers on the same cores:")
-    for workers in counts:
-        print(f"  {workers} workers: {spread(rates[workers], ',.0f')} GET/s, {spread(ratios[workers], '.2f')} of one")
+        print("local, server and workers on the same cores:")
+        for *_, row in rows:
+            print(row)
 
 
 def missing() -> Iterator[str]:
@@ -225,17 +255,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--workers", default="1,2,3,4", help="must begin with 1")
+    parser.add_argument("--workers", default="1,2,3,4", help="numbers of workers, 1 among them")
     parser.add_argument("--share", type=float, default=0.2, help="of a core, for each worker")
     options = parser.parse_args()
+    counts = sorted({int(each) for each in options.workers.split(",")})
+    if counts[0] != 1 or not SHARE_MIN <= options.share <= 1 / (counts[-1] + 1):
+        parser.error("--workers must have 1; --share is at least 0.1, and leaves room for one more than all workers")
     lacking = list(missing())
     if lacking:
         print(f"not measured: needs {', '.join(lacking)}", file=sys.stderr)
         return 2
-    counts = [int(each) for each in options.workers.split(",")]
     print(f"load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
-    kept = remote(counts, rounds=options.rounds, seconds=options.seconds, share=options.share)
-    local(rounds=options.rounds, seconds=options.seconds)
+    try:
+        kept = remote(counts, rounds=options.rounds, seconds=options.seconds, share=options.share)
+        local(rounds=options.rounds, seconds=options.seconds)
+    except (OSError, subprocess.CalledProcessError, Failed) as error:
+        print(f"not measured: {error}", file=sys.stderr)
+        return 2
     return 0 if kept else 1
 
 

@@ -62,26 +62,28 @@ def _load(plan: LoadPlan) -> None:
             "run it on Linux, without S3BENCH_PORTABLE=1",
         )
     with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
+        workers = _workers(plan)
         if plan.options.cluster is None:
-            check_capacity(
-                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.placement.endpoint_urls
-            )
+            check_capacity(plan.profile, output.capacity, workers=workers, emulated=not plan.placement.endpoint_urls)
         view = stack.enter_context(load_view(quiet=plan.options.quiet))
         for line in output.document.warnings:
             view.say(f"warning: {line}")
         root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
-        replay = None if plan.options.replay is None else plan_replayed(plan, root, view, stop, shares=_workers(plan))
+        replay = None if plan.options.replay is None else plan_replayed(plan, root, view, stop, shares=workers)
         if replay is not None:
             plan = replayed(plan, replay)
             output.replay(plan, replay.summary)
         site = _site(plan, root, stack)
         if plan.options.cluster is None:
-            check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))
+            check_ports(plan.profile, output.capacity, workers=workers, addresses=len(site.target.addresses))
         pool = _cluster_pool(plan, view, stack, site)
         session = Session(
             site,
             plan.profile,
-            replace(_terms(plan, stop, root, pool), preparing=None if replay is None else replay.preparing),
+            replace(
+                _terms(plan, stop, root, pool.workers if pool else workers),
+                preparing=None if replay is None else replay.preparing,
+            ),
             directory=_new_directory(root / "session"),
             make_pool=None if pool is None else lambda *_: pool,
         )
@@ -126,7 +128,7 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
             case HighestRate():
                 output.add_highest_rate(event)
                 view.say(event.words)
-                code = ExitCode.FAIL if event.rate_per_s is None else code
+                code = max(code, ExitCode.FAIL) if event.rate_per_s is None else code
     return code
 
 
@@ -192,10 +194,10 @@ def _workers(plan: LoadPlan) -> int:
     return max(1, min(usual, _threads(plan)))
 
 
-def _terms(plan: LoadPlan, stop: StopSignal, root: Path, pool: ClusterWorkerPool | None) -> Terms:
+def _terms(plan: LoadPlan, stop: StopSignal, root: Path, workers: int) -> Terms:
     options = plan.options
     terms = Terms(
-        workers=pool.workers if pool else _workers(plan),
+        workers=workers,
         run=options.reuse or new_run(),
         reused=options.reuse is not None,
         key_file=options.key_file,

@@ -248,7 +248,7 @@ _OWN_OPTIONS = (
     _row("--format table|lines|s4|csv", "Print our table, the lines of s3-benchmark or of s4, or a matrix as CSV.",
          field="form", shape=Word(words=Form, noun="a format"), usual="table; with -u: lines"),
     _row("--csv FILE", "Write a line for each second to this file.", parse=_PATH),
-    _row("--trace FILE", "Write a line for each operation to this file.", parse=_PATH),
+    _row("--trace FILE", "Write a line for each attempt to this file.", parse=_PATH),
     _row("--object-log FILE", "Write key and MD5 of each object written to this file.", parse=_PATH),
     _row("--show-profile", "Print the profile that would run, as a file for PROFILE, and run nothing."),
     _row("-q, --quiet", "Show no progress."),

@@ -1,6 +1,7 @@
 """Writes every attempt as a line of CSV.
 
-Lines are written some sixty at a time, which takes a fraction of a millisecond: hardly an operation is delayed by it.
+Lines are written after a turn of the event loop, once there are some sixty. That takes a fraction of a millisecond, so
+that hardly an operation is delayed by it.
 `begin` starts a phase. Connections are numbered by each worker. Times are nanoseconds since the phase's start;
 `planned_ns` is when the operation was to start.
 """

@@ -49,7 +49,7 @@ class Site:
 
     @property
     def link_bytes_per_s(self) -> float | None:
-        """The speed of the network interface towards the endpoint; infinite on loopback, `None` where unknown."""
+        """The speed of the network interface towards the endpoint; infinite within this machine, `None` if unknown."""
         if not self.is_loaded_from_here:
             return None
         return _link_bytes_per_s(*self.target.addresses[0])
@@ -129,30 +129,32 @@ def is_on_this_machine(urls: Sequence[str], *, look_up: LookUp = addresses_of) -
             found = look_up(where.hostname or "", port)
         except (ValueError, OSError):
             continue
-        if any(_is_loopback(address) or _source_address(address, port) == address for address in found):
+        if any(_is_own(address, _source_address(address, port)) for address in found):
             return True
     return False
 
 
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+def _is_own(address: str, source: str | None) -> bool:
+    """Whether an address, towards which `source` is our own, is one of this machine."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    return parsed.is_loopback or parsed.is_unspecified or source == address
 
 
 def _source_address(address: str, port: int) -> str | None:
     """Our own address towards another one, which is the same if that is our own; `None` without a route."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:  # connecting a datagram socket sends nothing
-        try:
-            probe.connect((address, port))
-        except OSError:
-            return None
-        return str(probe.getsockname()[0])
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, port))  # a datagram socket sends nothing then
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None
 
 
 def _link_bytes_per_s(address: str, port: int) -> float | None:
-    if _is_loopback(address):
-        return math.inf
     ours = _source_address(address, port)
+    if _is_own(address, ours):
+        return math.inf
     speeds = psutil.net_if_stats()
     for name, addresses in psutil.net_if_addrs().items():
         if any(each.address.partition("%")[0] == ours for each in addresses) and name in speeds:

@@ -112,11 +112,21 @@ def test_the_link_of_a_load_from_other_machines_is_not_known() -> None:
     assert replace(site_at("127.0.0.1"), is_loaded_from_here=False).link_bytes_per_s is None
 
 
+def test_an_address_of_this_machine_has_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_interface(monkeypatch, ours="10.0.0.2", speed_mbit=1000)
+    assert site_at("10.0.0.2").link_bytes_per_s == math.inf
+
+
 def test_loopback_has_no_limit() -> None:
     assert site_at("127.0.0.1").link_bytes_per_s == site_at("::1").link_bytes_per_s == math.inf
 
 
-BOOK = {"own.test": ("192.0.2.1", "10.0.0.2"), "other.test": ("10.0.0.3",), "localhost": ("127.0.0.5",)}
+BOOK = {
+    "own.test": ("192.0.2.1", "10.0.0.2"),
+    "other.test": ("10.0.0.3",),
+    "localhost": ("127.0.0.5",),
+    "any.test": ("0.0.0.0",),
+}
 
 
 def look_up(name: str, port: int) -> tuple[str, ...]:
@@ -130,6 +140,7 @@ def look_up(name: str, port: int) -> tuple[str, ...]:
     ("urls", "expected"),
     [
         (["http://localhost:9000"], True),
+        (["http://any.test:9000"], True),
         (["https://own.test"], True),
         (["https://other.test", "https://own.test"], True),
         (["https://other.test"], False),
