@@ -133,7 +133,7 @@ def _written(served: Served, size_bytes: int) -> DataSet:
     finished = subprocess.run(
         words, env=keyed(served.url, served.ca_bundle), check=True, capture_output=True, text=True, timeout=_LIMIT_S
     )
-    found = re.search(r"kept: run (\w+)", finished.stderr)
+    found = re.search(r"run (\w+) is kept", finished.stderr)
     if found is None:
         raise SystemExit(f"no run was kept:\n{finished.stderr}")
     root = f"s3bench/{found[1]}/"
