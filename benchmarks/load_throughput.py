@@ -2,16 +2,21 @@
 """What `s3bench load` gets out of a server, beside every other tool that is there, by the server's own count.
 
     .venv/bin/python benchmarks/load_throughput.py [--rounds 3] [--seconds 5] [--threads 16,32] [--only TEXT]
-        [--tools LIST] [--peers PYTHON] [--minio-loop FILE] [--versitygw FILE]
+        [--tools LIST] [--apart] [--peers PYTHON] [--minio-loop FILE] [--versitygw FILE]
 
 GET and PUT of 4 KiB, 1 MiB and 8 MiB against our emulator, with and without TLS, and against versitygw (files in
 memory, keep-alive), servers and tools together on all cores; `s3bench load` with two workers, signed, every GET
-verified, latencies recorded. All tools read the same objects and have the same number of requests in flight. A rate is
-what the server answered well between a tenth and nine tenths of what a tool moved at all, so start-up and listing cost
-nobody anything; beside it stands the CPU time that the tool used in that time, for each operation. The rounds alternate
-between the tools. Bar: at least the rate of every tool, as the median of the ratios. wrk signs nothing and reads one
-object: a yardstick without a bar. `warp, unsigned` is warp without a hash of what it writes. What s3bench says of its
-own rate stands beside what the server counted.
+verified, latencies recorded. With `--apart` servers are on the last core, tools on the first, and we have one worker.
+All tools read the same objects and have the same number of requests in flight. A rate is what the server answered well
+between a tenth and nine tenths of what a tool moved at all, so start-up and listing cost nobody anything; beside it
+stands the CPU time that the tool used in that time, for each operation. The rounds alternate between the tools. Bar: at
+least the rate of every tool, as the median of the ratios. wrk signs nothing and reads one object: a yardstick without a
+bar. `warp-unsigned` is warp without a hash of what it writes. What s3bench says of its own rate stands beside what the
+server counted.
+
+Where a server's sockets are paced (by BBR, if that is the machine's default), timers send what it sends, and they
+interrupt whatever runs, also a tool, which is charged for it. A network namespace with another
+`net.ipv4.tcp_congestion_control` avoids that.
 
 s5cmd, rclone and wrk are found on PATH, beside this Python or in ~/go/bin; `--peers` is the Python of an environment
 with obstore, boto3 and awscrt; `--minio-loop` is load_throughput_minio.go, built as it says: warp's client library.
@@ -71,12 +76,21 @@ def main() -> int:
     """Run all cases and print the table."""
     options = _options()
     missing: list[str] = []
-    tools = (_ours(), *found_tools(peers=options.peers, minio=options.minio_loop, missing=missing))
+    tools = (
+        _ours(1 if options.apart else WORKERS),
+        *found_tools(peers=options.peers, minio=options.minio_loop, missing=missing),
+    )
+    congestion = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+    if congestion.exists():
+        print(f"congestion control of servers other than ours: {congestion.read_text().strip()}")
     if options.tools:
         tools = tuple(tool for tool in tools if tool.name in {OURS, *options.tools.split(",")})
     with contextlib.ExitStack() as stack:
         parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="s3bench-load-", dir=parent)))
+        cores = sorted(os.sched_getaffinity(0))
+        if options.apart:
+            os.sched_setaffinity(0, cores[-1:])  # what is started inherits it
         servers = [
             stack.enter_context(emulator(directory / "server")),
             stack.enter_context(emulator(directory / "server-tls", tls=True)),
@@ -85,6 +99,8 @@ def main() -> int:
             missing.append("versitygw")
         else:
             servers.append(stack.enter_context(versitygw(options.versitygw)))
+        if options.apart:
+            os.sched_setaffinity(0, cores[:1])
         missed = [case.name for case in _cases(servers, options) if not _measure(case, tools, directory, options)]
     if missed:
         print("slower than another tool:", *missed, sep="\n  ")
@@ -105,6 +121,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--versitygw", default=program("versitygw"), help="the program versitygw")
     parser.add_argument("--only", default="", help="only cases whose names hold this")
     parser.add_argument("--tools", default="", help="only these, a list of names")
+    parser.add_argument(
+        "--apart", action="store_true", help="servers on the last core, tools on the first, one worker of ours"
+    )
     return parser.parse_args()
 
 
@@ -146,16 +165,15 @@ def _load(served: Served, verb: str, size_bytes: int) -> tuple[str, ...]:
     trust = () if served.ca_bundle is None else ("--ca-bundle", str(served.ca_bundle))
     return (
         str(Path(sys.executable).with_name("s3bench")), "load", "--endpoint-url", served.url, "--bucket", BUCKET,
-        "--operation", verb, "--size", str(size_bytes), "--workers", str(WORKERS),
-        *trust,
+        "--operation", verb, "--size", str(size_bytes), *trust,
     )  # fmt: skip
 
 
-def _ours() -> Tool:
+def _ours(workers: int) -> Tool:
     def make(case: Case, seconds: float, directory: Path) -> Command:
         words = (
             *_load(case.served, case.verb, case.size_bytes), "--threads", str(case.threads), "--duration", str(seconds),
-            "--quiet", "--output", str(directory / "results.json"), "--force",
+            "--quiet", "--output", str(directory / "results.json"), "--force", "--workers", str(workers),
         )  # fmt: skip
         words += (
             ("--reuse", case.run, "--keep") if case.verb == "get" else ("--overwrite", "--objects", str(case.put_keys))

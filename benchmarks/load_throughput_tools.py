@@ -90,7 +90,7 @@ def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> 
     if wrk is None:
         missing.append("wrk")
     else:
-        tools.append(Tool(name="wrk, unsigned", make=_wrk(wrk), barred=False))
+        tools.append(Tool(name="wrk-unsigned", make=_wrk(wrk), barred=False))
     return tuple(tools)
 
 
@@ -106,7 +106,7 @@ def _programs(missing: list[str]) -> list[Tool]:
         else:
             tools.append(Tool(name=name, make=make(path)))
             if name == "warp":
-                tools.append(Tool(name="warp, unsigned", make=_warp(path, is_payload_signed=False)))
+                tools.append(Tool(name="warp-unsigned", make=_warp(path, is_payload_signed=False)))
     return tools
 
 
