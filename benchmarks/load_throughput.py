@@ -242,8 +242,18 @@ def _rate(case: Case, name: str, command: Command, seconds: float) -> tuple[floa
             break
     if not moved:
         raise SystemExit(f"{case.name}: {name} moved nothing")
+    if command.leaves:
+        _remove(case.served, command.leaves)
     operations = moved / (case.size_bytes if case.served.in_bytes else 1)
     return operations / moved_s, cpu_s / operations * 1e6
+
+
+def _remove(served: Served, prefix: str) -> None:
+    s3 = client(served.url, served.ca_bundle)
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix):
+        keys = [{"Key": entry["Key"]} for entry in page.get("Contents", ())]
+        if keys:
+            s3.delete_objects(Bucket=BUCKET, Delete={"Objects": keys, "Quiet": True})
 
 
 def _run(case: Case, name: str, command: Command, limit_s: float) -> list[Sample]:

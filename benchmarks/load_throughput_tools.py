@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 _LINES_PER_S = 8000
 _PUT_KEYS_MAX = 1000
 _PUT_BYTES_MAX = 64 * 1024**2  # by each tool and size: all of it stays in the server's memory
+_WARP_PREFIX = "warp/"
 _UNSIGNED = "--s3-use-unsigned-payload"  # older versions of rclone hash every body
 
 
@@ -52,13 +53,15 @@ class Case:
 class Command:
     """Programs that run side by side; with `again` they begin anew, when they have ended, until time is up.
 
-    What is `endless` is stopped when time is up; the others end by themselves.
+    What is `endless` is stopped when time is up; the others end by themselves. Objects below `leaves` are removed
+    afterwards, where a tool always writes new ones.
     """
 
     words: tuple[tuple[str, ...], ...]
     environment: dict[str, str]
     again: bool = False
     endless: bool = False
+    leaves: str = ""
 
 
 Make = Callable[[Case, float, Path], Command | None]
@@ -197,9 +200,14 @@ def _warp(path: str, *, is_payload_signed: bool = True) -> Make:
                 return None
             words += ["--list-existing", "--prefix", case.prefix]
         else:
-            words += ["--prefix", "warp", "--obj.size", str(case.size_bytes)]
+            words += ["--prefix", _WARP_PREFIX, "--obj.size", str(case.size_bytes)]
             words += [] if is_payload_signed else ["--disable-sha256-payload"]
-        return Command(words=(tuple(words),), environment=keyed(case.served.url, case.served.ca_bundle), endless=True)
+        return Command(
+            words=(tuple(words),),
+            environment=keyed(case.served.url, case.served.ca_bundle),
+            endless=True,
+            leaves=_WARP_PREFIX if case.verb == "put" else "",
+        )
 
     return make
 
