@@ -51,7 +51,7 @@ def slot_of(number: int) -> int:
 
 def numbered_key(root: str, number: int) -> str:
     """The key, or path, of an object below `root`."""
-    return f"{root}{number:0{_DIGITS}}"
+    return root + str(number).zfill(_DIGITS)
 
 
 class Stamps:

@@ -12,6 +12,7 @@ from s3bench.load.engine.request import Requests
 from s3bench.load.operation import AttemptFailure, OperationKind
 
 _DROPPED_MAX = 10_000
+_AGAIN, _MISSING = RowFlag.AGAIN.value, RowFlag.MISSING.value  # masking with a flag makes a new one each time
 
 _Begun = tuple[OperationKind, int, int]
 """Kind, number and planned start of an operation."""
@@ -28,7 +29,7 @@ class _SeenInPlan(Seen):
 
     def again(self, number: int) -> bool:
         """Whether the object of an operation was read by an earlier one."""
-        return bool(self._operations.operation(number).flags & RowFlag.AGAIN)
+        return bool(self._operations.operation(number).flags & _AGAIN)
 
 
 class ReplayState(JobState):
@@ -77,7 +78,7 @@ class ReplayState(JobState):
 
     def is_missing(self, number: int) -> bool:
         """Whether an operation must find no object."""
-        return bool(self.operations.operation(number).flags & RowFlag.MISSING)
+        return bool(self.operations.operation(number).flags & _MISSING)
 
     def planned(self, number: int) -> PlannedOperation:
         """What is planned of an operation that is on."""

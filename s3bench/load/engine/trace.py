@@ -90,4 +90,5 @@ def join_traces(path: Path, *, workers: int) -> None:
 
 def _quoted(text: str) -> str:
     """A cell that may hold anything (RFC 4180)."""
-    return '"' + text.replace('"', '""') + '"' if any(special in text for special in ',"\r\n') else text
+    is_plain = "," not in text and '"' not in text and "\r" not in text and "\n" not in text
+    return text if is_plain else '"' + text.replace('"', '""') + '"'
