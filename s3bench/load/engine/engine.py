@@ -6,6 +6,7 @@ Starts virtual users, ends seconds and the phase. Nothing blocks, and every wait
 import itertools
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.message import BeginPhase, Keys, PhaseEnded, PreparePhase
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.operation_mix import OperationMix, seed_of
-from s3bench.load.engine.recorder import IntervalRecorder
+from s3bench.load.engine.recorder import CountedInterval, IntervalRecorder
 from s3bench.load.engine.replay_file import NEVER_NS, plan_path, planned_starts
 from s3bench.load.engine.replay_state import ReplayState
 from s3bench.load.engine.replay_user import ReplayUser
@@ -95,6 +96,7 @@ class WorkerEngine:
         self._begun_ns: int | None = None
         self.loop = EngineLoop(prepare.target, prepare.manner, context, session_keys=session_keys)
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
+        self._unsent: deque[CountedInterval] = deque()
         self._job_states = [
             self._make_job_state(index, job, contents(job), seen[index])
             if job.replay is None
@@ -254,7 +256,8 @@ class WorkerEngine:
         planned = [job_state for job_state in self._job_states if job_state.plan is not None]
         look_ns = 0  # when there is more to look after than events
         while True:
-            loop.wait(self._next_start_ns(planned, look_ns) if planned else look_ns, precise=bool(planned))
+            until_ns = loop.now_ns if self._unsent else look_ns
+            loop.wait(self._next_start_ns(planned, until_ns) if planned else until_ns, precise=bool(planned))
             if loop.now_ns >= look_ns:
                 if self._is_time_up():
                     assert self._end_ns is not None
@@ -265,6 +268,8 @@ class WorkerEngine:
                 self._start_planned(job_state)
             if trace is not None and trace.is_full:
                 trace.flush()
+            if self._unsent and not self._unsent[0].bin_one():
+                self._send_record(self._unsent.popleft().record())
             if self._stopped or (not loop.in_flight and all(job_state.is_done for job_state in self._job_states)):
                 end_ns = loop.clock()
                 loop.wait(0, precise=False)  # brings the integral up to now
@@ -300,10 +305,12 @@ class WorkerEngine:
             job_state.expire(end_ns)
         recorder.mark(end_ns, is_wanted=self._is_wanted)
         while recorder.due_ns <= end_ns:
-            self._send_record(recorder.flush())
-        record = recorder.end(end_ns, is_wanted=self._is_wanted)
-        if record is not None:
-            self._send_record(record)
+            self._unsent.append(recorder.end_second())
+        rest = recorder.end(end_ns, is_wanted=self._is_wanted)
+        if rest is not None:
+            self._unsent.append(rest)
+        while self._unsent:
+            self._send_record(self._unsent.popleft().record())
         return end_ns
 
     @property
@@ -313,10 +320,10 @@ class WorkerEngine:
         return bool(loop.in_flight or loop.pausing) or any(job_state.is_behind for job_state in self._job_states)
 
     def _end_seconds(self, now_ns: int) -> None:
-        """Send records of the seconds that are over, and look after what is due once a second."""
+        """End the seconds that are over, and look after what is due once a second."""
         recorder = self._recorder
         while recorder.due_ns <= now_ns:
-            self._send_record(recorder.flush())
+            self._unsent.append(recorder.end_second())
         if self._trace is not None:
             self._trace.flush()
         wall_s = time.time()

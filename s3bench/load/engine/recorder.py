@@ -1,14 +1,18 @@
 """Counts latencies, bytes and losses of each kind of each job, and makes an interval record of them every second.
 
 In the hot path a latency is one integer appended to an array; once a second numpy puts them into
-bins. Seconds in which nothing ended give records too, so that stalls are visible.
+bins, one kind of a job at a time, since what is due meanwhile waits. Seconds in which nothing ended give records too,
+so that stalls are visible.
 """
 
 import time
 from array import array
 from collections.abc import Callable
+from functools import partial
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
 from s3bench.load.engine.loop import EngineLoop
@@ -86,24 +90,22 @@ class IntervalCounter:
     def _counts(self, label: str) -> list[int]:
         return self._losses.setdefault(label, [0, 0, 0, 0, 0])
 
-    def take(self) -> Stream | None:
-        """Take the counts, and reset them; `None` without any."""
+    def take(self) -> Callable[[], Stream] | None:
+        """Take the counts, and reset them; gives what puts the latencies into bins, or `None` without any."""
         operations = self.succeeded - self._withdrawn
         if not self.succeeded and not self._losses:
             return None
-        quick, apart = np.array(self.quick, np.int64), bool(len(self.service))
-        service = _bins(quick, self.service)
-        stream = Stream(
+        counted = Stream(
             job=self.job,
             kind=self.kind,
             operations=operations,
             repeated=self.repeated,
             bytes_up=self.bytes_up,
             bytes_down=self.bytes_down,
-            service=service,
-            first_byte=_bins(quick, self.first_byte) if apart else service,
-            response=_bins(quick, self.response) if apart else service,
             losses=tuple(Loss(label, *counts) for label, counts in self._losses.items()),
+        )
+        stream = partial(
+            _with_bins, counted, _copy(self.quick), _copy(self.service), _copy(self.first_byte), _copy(self.response)
         )
         # Emptied in place: callers that append keep references to the arrays.
         for samples in (self.quick, self.service, self.first_byte, self.response):
@@ -113,11 +115,54 @@ class IntervalCounter:
         return stream
 
 
-def _bins(quick: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: "array[int]") -> Bins:
+_Latencies = npt.NDArray[np.int64]
+
+
+def _copy(samples: "array[int]") -> _Latencies:
+    """A copy: an array with an exported buffer cannot be emptied."""
+    return np.array(samples, np.int64)
+
+
+def _with_bins(
+    counted: Stream, quick: _Latencies, service: _Latencies, first_byte: _Latencies, response: _Latencies
+) -> Stream:
+    bins = _bins(quick, service)
+    return msgspec.structs.replace(
+        counted,
+        service=bins,
+        first_byte=_bins(quick, first_byte) if len(service) else bins,
+        response=_bins(quick, response) if len(service) else bins,
+    )
+
+
+def _bins(quick: _Latencies, others: _Latencies) -> Bins:
     histogram = Histogram()
     histogram.add(quick)
-    histogram.add(np.array(samples, np.int64))  # a copy: an array with an exported buffer cannot be emptied
+    histogram.add(others)
     return histogram.bins()
+
+
+class CountedInterval:
+    """An interval record in the making: all is counted, and the latencies of some streams are not in bins yet."""
+
+    __slots__ = ("_counted", "_left", "_streams")
+
+    def __init__(self, counted: IntervalRecord, streams: list[Callable[[], Stream]]) -> None:
+        self._counted = counted
+        self._left = streams[::-1]
+        self._streams: list[Stream] = []
+
+    def bin_one(self) -> bool:
+        """Put the latencies of the next stream into bins; whether there is another one."""
+        if self._left:
+            self._streams.append(self._left.pop()())
+        return bool(self._left)
+
+    def record(self) -> IntervalRecord:
+        """Finish it."""
+        while self.bin_one():
+            pass
+        return msgspec.structs.replace(self._counted, streams=tuple(self._streams))
 
 
 class IntervalRecorder:
@@ -156,22 +201,22 @@ class IntervalRecorder:
             self._mark(is_wanted=is_wanted and has_run)
             self.slot_due_ns += SLOT_NS
 
-    def flush(self) -> IntervalRecord:
-        """Make the record of the second that ended at `due_ns`, and begin the next."""
+    def end_second(self) -> CountedInterval:
+        """End the second that is over at `due_ns`, and begin the next."""
         self.mark(self.due_ns, is_wanted=False)
-        record = self._record(self.due_ns)
+        counted = self._interval(self.due_ns)
         self._second += 1
         self.due_ns += SECOND_NS
-        return record
+        return counted
 
-    def end(self, end_ns: int, *, is_wanted: bool = False) -> IntervalRecord | None:
-        """Make the record of the rest until `end_ns`, including its last slot; `None` without a rest."""
+    def end(self, end_ns: int, *, is_wanted: bool = False) -> CountedInterval | None:
+        """End the rest until `end_ns`, including its last slot; `None` without a rest."""
         if end_ns <= self._begun_ns:
             return None
         self.mark(end_ns, is_wanted=is_wanted)
         if end_ns > self.slot_due_ns - SLOT_NS:
             self._mark(is_wanted=is_wanted)
-        return self._record(end_ns)
+        return self._interval(end_ns)
 
     def _mark(self, *, is_wanted: bool) -> None:
         bit = 1 << (self.slot_due_ns - self._begun_ns) // SLOT_NS - 1
@@ -182,14 +227,13 @@ class IntervalRecorder:
         self._wanted |= bit * is_wanted
         self._seen = seen
 
-    def _record(self, end_ns: int) -> IntervalRecord:
+    def _interval(self, end_ns: int) -> CountedInterval:
         loop = self._loop
-        streams = tuple(filter(None, (lane.take() for lane in self._lanes.values())))
-        record = IntervalRecord(
+        streams = list(filter(None, (lane.take() for lane in self._lanes.values())))
+        counted = IntervalRecord(
             worker=self._worker,
             second=self._second,
             length_ns=end_ns - self._begun_ns,
-            streams=streams,
             in_flight_ns=loop.integral_ns(end_ns) - self._integral_ns,
             in_flight_max=max(loop.in_flight_max, loop.in_flight),
             waiting_max=self.waiting_max,
@@ -207,7 +251,7 @@ class IntervalRecorder:
         self._failed >>= _SLOTS
         self._wanted >>= _SLOTS
         self._begin(end_ns)
-        return record
+        return CountedInterval(counted, streams)
 
     def _begin(self, begun_ns: int) -> None:
         loop = self._loop

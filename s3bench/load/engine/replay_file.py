@@ -40,7 +40,7 @@ WRITERS = frozenset({OperationKind.PUT, OperationKind.MULTIPART, OperationKind.D
 
 NEVER_NS = 1 << 62
 
-_BATCH = 1024
+_BATCH = 64  # rows that are read and made into operations in one go: those that are due meanwhile wait for it
 
 
 class RowFlag(IntFlag):

@@ -25,6 +25,7 @@ from s3bench.load.engine.message import (
 )
 from s3bench.system.channel import Channel, ChannelClosed
 from s3bench.system.child import ChildProcess, module_command
+from s3bench.system.portable import IS_PORTABLE
 
 _START_S = 120.0  # random data and checksums of large objects are made before a phase starts
 _AHEAD_NS = 20_000_000
@@ -35,6 +36,23 @@ _KIB = 1024
 
 def _soon_ns() -> int:
     return time.monotonic_ns() + _AHEAD_NS
+
+
+@contextlib.contextmanager
+def _without_preempting() -> Iterator[None]:
+    """Have this thread wait for a core when a record wakes it, and not take that of a worker for some milliseconds.
+
+    Linux schedules so what has the policy SCHED_BATCH (https://man7.org/linux/man-pages/man7/sched.7.html); a thread
+    that the user has given another policy keeps it.
+    """
+    if IS_PORTABLE or os.sched_getscheduler(0) != os.SCHED_OTHER:
+        yield
+        return
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 class WorkerPool:
@@ -88,7 +106,7 @@ class WorkerPool:
         start = StartPhase(start_ns=start_ns())
         for channel in self._channels:
             self._send(channel, start)
-        with selectors.DefaultSelector() as selector:
+        with _without_preempting(), selectors.DefaultSelector() as selector:
             for worker, channel in enumerate(self._channels):
                 selector.register(channel, selectors.EVENT_READ, worker)
             while selector.get_map():

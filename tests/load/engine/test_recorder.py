@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.load.engine.interval_record import Loss
+from s3bench.load.engine.interval_record import Loss, Stream
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.engine.recorder import (
@@ -21,6 +21,12 @@ TARGET = RequestTarget(addresses=(("127.0.0.1", 1),), hosts=("127.0.0.1:1",), bu
 LATENCIES = st.lists(st.integers(1, 10**11), max_size=50)
 
 
+def told_by(lane: IntervalCounter) -> Stream | None:
+    """What a lane has counted, its latencies in bins."""
+    stream = lane.take()
+    return None if stream is None else stream()
+
+
 @given(LATENCIES, LATENCIES)
 def test_what_is_appended_is_what_is_told(quick: list[int], slow: list[int]) -> None:
     lane = IntervalCounter(0, OperationKind.GET)
@@ -28,7 +34,7 @@ def test_what_is_appended_is_what_is_told(quick: list[int], slow: list[int]) -> 
     lane.service.extend(slow)
     lane.first_byte.extend([1] * len(slow))
     lane.response.extend([2 * latency for latency in slow])
-    stream = lane.take()
+    stream = told_by(lane)
     if stream is None:
         assert not quick + slow
         return
@@ -46,7 +52,7 @@ def test_what_was_told_is_forgotten() -> None:
     append(5)
     lane.bytes_up += 7
     lane.lose("503", retried=True, lost_ns=3, body_bytes=4)
-    first = lane.take()
+    first = told_by(lane)
     assert first is not None
     assert (first.job, first.kind, first.bytes_up, first.losses) == (
         2,
@@ -54,9 +60,9 @@ def test_what_was_told_is_forgotten() -> None:
         7,
         (Loss("503", 1, 1, 3, 4),),
     )
-    assert lane.take() is None
+    assert told_by(lane) is None
     append(6)
-    second = lane.take()
+    second = told_by(lane)
     assert second is not None
     assert (second.operations, second.service.sum_ns, second.bytes_up, second.losses) == (1, 6, 0, ())
 
@@ -66,7 +72,7 @@ def test_time_lost_later_is_added_without_another_attempt() -> None:
     lane.lose("503", retried=True, lost_ns=3, body_bytes=0)
     lane.lose_time("503", 10)
     lane.lose("timeout", retried=False, lost_ns=1, body_bytes=0)
-    stream = lane.take()
+    stream = told_by(lane)
     assert stream is not None
     assert stream.losses == (Loss("503", 1, 1, 13, 0), Loss("timeout", 1, 0, 1, 0))
 
@@ -75,9 +81,9 @@ def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_tol
     lane = IntervalCounter(0, OperationKind.GET)
     lane.quick.append(5)
     lane.bytes_down += 7
-    told = lane.take()
+    told = told_by(lane)
     lane.withdraw("surplus bytes", 7)
-    later = lane.take()
+    later = told_by(lane)
     assert told is not None
     assert later is not None
     assert (told.operations + later.operations, told.bytes_down + later.bytes_down) == (0, 0)
@@ -97,10 +103,11 @@ def test_a_second_has_what_its_tenths_showed_as_far_as_they_were_looked_at_in_ti
         recorder.mark(7 * SLOT_NS, is_wanted=True)
         recorder.mark(12 * SLOT_NS, is_wanted=True)
         loop.now_ns = 12 * SLOT_NS
-        first = recorder.flush()
+        first = recorder.end_second().record()
         lane.quick.append(5)
-        rest = recorder.end(12 * SLOT_NS + 1, is_wanted=True)
-    assert rest is not None
+        end = recorder.end(12 * SLOT_NS + 1, is_wanted=True)
+    assert end is not None
+    rest = end.record()
     assert (first.served, first.failed, first.wanted) == (0b1, 0b10, 0b1000001)
     assert (rest.served, rest.failed, rest.wanted) == (0b100, 0, 0b100)
 
@@ -115,9 +122,10 @@ def test_seconds_begin_at_the_start_of_the_phase() -> None:
         loop.flight_ns += 2 * SECOND_NS  # as a wait of 2.5 s from the start does, up to half of the third second
         loop.flight_ns += 2 * SECOND_NS + SECOND_NS
         loop.now_ns = start_ns + 2 * SECOND_NS + SECOND_NS // 2
-        first, second = recorder.flush(), recorder.flush()
-        rest = recorder.end(start_ns + 2 * SECOND_NS + SECOND_NS // 2)
-    assert rest is not None
+        first, second = recorder.end_second().record(), recorder.end_second().record()
+        end = recorder.end(start_ns + 2 * SECOND_NS + SECOND_NS // 2)
+    assert end is not None
+    rest = end.record()
     assert [record.second for record in (first, second, rest)] == [0, 1, 2]
     assert [record.length_ns for record in (first, second, rest)] == [SECOND_NS, SECOND_NS, SECOND_NS // 2]
     assert [record.in_flight_ns for record in (first, second, rest)] == [2 * SECOND_NS, 2 * SECOND_NS, SECOND_NS]
@@ -126,12 +134,28 @@ def test_seconds_begin_at_the_start_of_the_phase() -> None:
     assert first.worker == 3
 
 
+def test_bins_are_made_of_one_stream_at_a_time_and_hold_nothing_of_the_next_second() -> None:
+    with EngineLoop(TARGET, Manner(), None) as loop:
+        recorder = IntervalRecorder(loop, worker=0, start_ns=loop.now_ns)
+        lanes = [recorder.lane(0, kind) for kind in (OperationKind.GET, OperationKind.PUT, OperationKind.HEAD)]
+        for latency_ns, lane in enumerate(lanes, 1):
+            lane.quick.append(latency_ns)
+        loop.now_ns += SECOND_NS
+        second = recorder.end_second()
+        for lane in lanes:
+            lane.quick.append(1000)
+        assert [second.bin_one(), second.bin_one(), second.bin_one()] == [True, True, False]
+        record = second.record()
+    assert [stream.kind for stream in record.streams] == [lane.kind for lane in lanes]
+    assert [stream.service.sum_ns for stream in record.streams] == [1, 2, 3]
+
+
 def test_a_phase_that_ends_with_a_second_has_no_rest() -> None:
     with EngineLoop(TARGET, Manner(), None) as loop:
         recorder = IntervalRecorder(loop, worker=0, start_ns=loop.now_ns)
         loop.now_ns += SECOND_NS
         end_ns = recorder.due_ns
-        recorder.flush()
+        recorder.end_second()
         assert recorder.end(end_ns) is None
 
 
