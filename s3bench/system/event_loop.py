@@ -40,12 +40,12 @@ class EventLoop(Generic[WatchedT, TimedT]):
 
     __slots__ = ("_sequence", "buffer", "clock", "now_ns", "poller", "timers", "void", "watched")
 
-    def __init__(self) -> None:
+    def __init__(self, *, buffer_bytes: int = BUFFER_BYTES) -> None:
         self.watched: dict[int, WatchedT] = {}
         self.poller = open_poller(self.watched.keys())
         self.timers: list[tuple[int, int, TimedT, int]] = []
         self._sequence = 0
-        self.buffer = memoryview(bytearray(BUFFER_BYTES))
+        self.buffer = memoryview(bytearray(buffer_bytes))
         self.void = memoryview(bytearray(VOID_BYTES))
         self.clock = time.monotonic_ns
         self.now_ns = self.clock()  # when the current batch of events was known

@@ -16,7 +16,7 @@ from s3bench.load.engine.connection import (
     ClientConnectionState,
 )
 from s3bench.load.engine.crc import crc32
-from s3bench.load.engine.loop import EngineLoop
+from s3bench.load.engine.loop import BUFFER_BYTES, EngineLoop
 from s3bench.load.engine.response import (
     HEAD_END,
     HEAD_END_BYTES,
@@ -25,7 +25,7 @@ from s3bench.load.engine.response import (
     quick_length,
 )
 from s3bench.load.operation import AttemptFailure
-from s3bench.system.event_loop import BUFFER_BYTES, VOID_BYTES
+from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import READABLE, WRITABLE
 from s3bench.system.sockets import DISCARD
 
