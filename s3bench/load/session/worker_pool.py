@@ -42,17 +42,19 @@ def _soon_ns() -> int:
 def _without_preempting() -> Iterator[None]:
     """Have this thread wait for a core when a record wakes it, and not take that of a worker for some milliseconds.
 
-    Linux schedules so what has the policy SCHED_BATCH (https://man7.org/linux/man-pages/man7/sched.7.html); a thread
-    that the user has given another policy keeps it.
+    Linux schedules so what has the policy SCHED_BATCH (https://man7.org/linux/man-pages/man7/sched.7.html). A thread
+    that the user has given another policy keeps it, and so does one in a sandbox that forbids the change.
     """
     if IS_PORTABLE or os.sched_getscheduler(0) != os.SCHED_OTHER:
         yield
         return
-    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     try:
         yield
     finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 class WorkerPool:

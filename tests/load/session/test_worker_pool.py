@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.system.portable import IS_PORTABLE
 
 RUN = new_run()
 WAIT_S = 60.0
@@ -96,6 +98,17 @@ def test_stopped_workers_tell_what_they_did_until_then(target: RequestTarget, tm
                 ended = report
     assert ended is not None
     assert ended.elapsed_ns < 30e9
+
+
+@pytest.mark.skipif(IS_PORTABLE, reason="needs a policy of Linux's scheduler")
+def test_the_coordinator_takes_no_core_from_a_worker_while_they_run(target: RequestTarget, tmp_path: Path) -> None:
+    assert sys.platform == "linux"  # for the type checker
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1))
+        policies = [os.sched_getscheduler(0) for _ in pool.perform((begin(operations=10),))]
+    assert policies
+    assert set(policies) == {os.SCHED_BATCH}
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
 def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(
