@@ -128,7 +128,7 @@ def test_a_slower_candidate_fails_and_every_report_says_so(
     record = json.loads(places["record.json"].read_text())
     row = row_of(record, "total_time")
     assert row["verdict"] == "FAIL"
-    assert 0.3 < row["at_least"] < 1  # a hundred milliseconds more on some hundred and twenty
+    assert row["d0"] < row["at_least"] < 1  # 100 ms more on some 120, where the machine is quiet
     assert [len(cell["sizing"]) for cell in record["cells"] if cell["role"] == "benchmark"] == [12]
     assert row["fresh_pairs"] == 12
     assert row_of(record, "total_time", "positive control")["verdict"] in {"FAIL", "SMALL"}
