@@ -44,7 +44,7 @@ NAMESPACE = f"s3bench-{os.getpid()}"
 OURS, THEIRS = "10.199.7.1", "10.199.7.2"
 LIMIT_S = 120.0
 WINDOW_S = 1.0
-SHARE_MIN = 0.05  # the kernel takes no quota below a millisecond
+SHARE_MIN = 1000 / PERIOD_US  # the kernel takes no quota below a millisecond
 VERSION_1 = Path("/sys/fs/cgroup/cpu/cgroup.procs")
 VERSION_2 = Path("/sys/fs/cgroup/cgroup.subtree_control")  # of control groups
 WORKER = "s3bench.load.engine.worker"
@@ -271,7 +271,9 @@ def main() -> int:
     options = parser.parse_args()
     counts = sorted({int(each) for each in options.workers.split(",")})
     if counts[0] != 1 or not SHARE_MIN <= options.share <= 1 / (counts[-1] + 1):
-        parser.error("--workers must have 1; --share is at least 0.05, and leaves room for one more than all workers")
+        parser.error(
+            f"--workers must have 1; --share is at least {SHARE_MIN:g}, and leaves room for one more than all workers"
+        )
     lacking = list(missing())
     if lacking:
         print(f"not measured: needs {', '.join(lacking)}", file=sys.stderr)

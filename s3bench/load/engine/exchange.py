@@ -16,7 +16,7 @@ from s3bench.load.engine.connection import (
     ClientConnectionState,
 )
 from s3bench.load.engine.crc import crc32
-from s3bench.load.engine.loop import BUFFER_BYTES, EngineLoop
+from s3bench.load.engine.loop import BODY_PIECE_BYTES, EngineLoop
 from s3bench.load.engine.response import (
     HEAD_END,
     HEAD_END_BYTES,
@@ -375,7 +375,7 @@ class Exchange(ClientConnection):
             if self.crc32 is None:
                 count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), DISCARD)
             else:
-                count = sock.recv_into(loop.buffer, min(wanted + beyond, BUFFER_BYTES))
+                count = sock.recv_into(loop.buffer, min(wanted + beyond, BODY_PIECE_BYTES))
                 self._crc = crc32(loop.buffer[: min(count, wanted)], self._crc)
         except BLOCKED:
             return
@@ -423,7 +423,7 @@ class Exchange(ClientConnection):
         received, most = 0, min(wanted, _TURN_BYTES_MAX)
         try:
             while received < most:
-                count = sock.recv_into(buffer, min(wanted + beyond - received, BUFFER_BYTES))
+                count = sock.recv_into(buffer, min(wanted + beyond - received, BODY_PIECE_BYTES))
                 if not count:
                     return received, AttemptFailure.CLOSED
                 if self.crc32 is not None:

@@ -14,9 +14,9 @@ from s3bench.load.profile.profile import Manner
 from s3bench.system.event_loop import EventLoop, Timed, Watched
 from s3bench.system.poller import wait_precisely
 
-BUFFER_BYTES = 1024 * 1024
+BODY_PIECE_BYTES = 1024 * 1024
 """Bytes of a body that are read and verified in one piece. A GET of 8 MiB costs a sixth less CPU time with 1 MiB than
-with 256 KiB."""
+with 256 KiB: 2.0 ms, not 2.4 (versitygw on loopback, TCP Reno, AMD EPYC; medians of four interleaved runs)."""
 
 _EVENTS_A_TURN = 512
 _NO_LIMIT_NS = 1 << 62
@@ -54,7 +54,7 @@ class EngineLoop(EventLoop[Watched, Timed]):
         *,
         session_keys: Callable[[], Keys] | None = None,
     ) -> None:
-        super().__init__(buffer_bytes=BUFFER_BYTES)
+        super().__init__(buffer_bytes=BODY_PIECE_BYTES)
         self.routes = _routes(target, manner, session_keys)
         self._next_route = itertools.cycle(self.routes)
         self.context = context
