@@ -62,6 +62,7 @@ def test_programs_that_it_starts_do_not_hold_the_channel_open(stderr: IO[bytes])
 
 def test_a_module_runs_isolated_and_gets_its_arguments(stderr: IO[bytes]) -> None:
     process = ChildProcess(module_command("s3bench.s3.server.host", "no JSON"), stderr=stderr)
+    assert process.control.recv(1) == b"", "it has ended"
     code, last_words = process.how_it_ended()
     process.end(LIMIT_S)
     assert code == 1
