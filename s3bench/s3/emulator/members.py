@@ -36,6 +36,7 @@ NO_EFFECT: Mapping[str, str] = {
     "x-amz-request-payer": "no bucket here is requester-pays, and S3 charges and reports nothing on others",
     "x-amz-meta-": "S3 keeps metadata with an object that is made, and reads it nowhere else",
     "x-amz-checksum-algorithm": "S3 reads it where a checksum is yet to be chosen: CopyObject, CreateMultipartUpload",
+    "x-amz-checksum-type": "S3 reads it of multipart uploads only: the checksum of another object covers all of it",
     "x-amz-sdk-checksum-algorithm": "names the checksum that comes with it, so there is none to check without a body",
 }
 """Members that S3 takes and that change nothing here, with the reason."""
@@ -244,7 +245,7 @@ def _check_owner(account: str) -> None:
 def _not_implemented(name: str) -> S3Error:
     """The error for a header; where S3 has no other, NotImplemented."""
     algorithm = name.removeprefix("x-amz-checksum-")
-    if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
+    if algorithm not in {name, "mode", *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."
         return S3Error(status=400, code="InvalidRequest", message=message)
     if name == "x-amz-server-side-encryption":

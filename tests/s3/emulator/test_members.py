@@ -13,11 +13,13 @@ import pytest
 from botocore.model import OperationModel, StructureShape
 
 from s3bench.s3.emulator.configuration import UNSET
+from s3bench.s3.emulator.describing import base64_of
 from s3bench.s3.emulator.encryption import ACCOUNT_ID
 from s3bench.s3.emulator.members import ELEMENTS, HONOURED, NO_EFFECT
 from s3bench.s3.emulator.operation import Operation
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.protocol.checksums import digest_of
 
 MODEL = botocore.session.get_session().get_service_model("s3")
 OPERATIONS = sorted(set(Operation) - {Operation.POST_OBJECT}, key=lambda operation: operation.value)
@@ -247,6 +249,16 @@ def test_the_expected_owner_of_a_bucket_is_the_one_account(wire: Wire, operation
 def test_what_has_no_effect_does_not_disturb(wire: Wire) -> None:
     for name in NO_EFFECT:
         assert wire.ask(Operation.GET_OBJECT, headers={name + "x" * name.endswith("-"): "requester"}).status == 200
+
+
+def test_a_put_may_say_that_its_checksum_is_of_the_full_object(wire: Wire) -> None:
+    """As minio-go does, and so warp and mc, with CRC64NVME."""
+    declared = {
+        "x-amz-checksum-type": "FULL_OBJECT",
+        "x-amz-checksum-crc64nvme": base64_of(digest_of("crc64nvme", [b"other"])),
+    }
+    assert wire.send("PUT", "/bucket/other", body=b"other", headers=declared).status == 200
+    assert wire.send("PUT", "/bucket/other", body=b"wrong", headers=declared).text("Code") == "BadDigest"
 
 
 @pytest.mark.parametrize(
