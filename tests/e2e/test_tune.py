@@ -13,7 +13,7 @@ from tests.e2e.conftest import COMMAND, Finished
 
 Run = Callable[..., Finished]
 
-FAR = "ttfb=5ms,bandwidth=50MB/s,nic=400MB/s"
+FAR = "ttfb=10ms,bandwidth=25MB/s,nic=400MB/s"
 SMALL = ("tune", "upload", "--size", "16MiB", "--network", FAR, "--clients", "s5cmd", "--seed", "1")
 
 
@@ -22,13 +22,13 @@ def trials_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_where_connections_are_slow_more_of_them_are_found_and_proven(s3bench: Run, tmp_path: Path) -> None:
-    """s5cmd sends 16 MiB in one part over one connection of 50 MB/s; smaller parts take half of the time."""
+    """s5cmd sends 16 MiB in one part over one connection of 25 MB/s; smaller parts take less than half of the time."""
     study = tmp_path / "tune.jsonl"
     finished = s3bench(*SMALL, "--budget", "90s", "--study", study, "--json", "-q")
     assert finished.code == 0, finished.err
     answer = finished.document
     assert answer["verdict"] == "better than the default"
-    assert answer["gain"]["high"] < -0.1
+    assert answer["gain"]["high"] < -0.2
     assert dict(answer["recommended"]["setting"]["values"])["part_size"] < 16 << 20
     assert "--part-size" in answer["recipes"][0]["lines"][0]
     stages = [trial["stage"] for trial in trials_of(study)]
@@ -51,7 +51,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     s3bench: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     study = tmp_path / "tune.jsonl"
-    arguments = (*SMALL, "--budget", "60s", "--study", str(study))
+    arguments = (*SMALL, "--budget", "20s", "--study", str(study))
     with subprocess.Popen(
         (*COMMAND, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as process:
@@ -66,7 +66,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     before = study.read_bytes()
     assert trials_of(study)
     assert list((tmp_path / "workspaces").iterdir()) == []
-    finished = s3bench("tune", "--resume", study, "--budget", "5s", "-q")
+    finished = s3bench("tune", "--resume", study, "-q")
     assert finished.code in {0, 3}, finished.err
     assert study.read_bytes().startswith(before)
     numbers = [trial["number"] for trial in trials_of(study)]
@@ -120,6 +120,7 @@ def test_a_folder_is_tuned_by_its_sizes_and_left_as_it_is(s3bench: Run, tmp_path
     finished = s3bench(
         *("tune", "upload", folder, "--network", "nic=50MB/s,ttfb=2ms", "--clients", "s5cmd"),
         *("--budget", "15s", "--sample-files", "4", "--json", "-q"),
+        timeout_s=55,
     )
     assert finished.code in {0, 3}, finished.err
     answer = finished.document
