@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Whether `s3bench load --replay` does what a log says, when it says it, and in bounded memory.
 
-    .venv/bin/python benchmarks/replay_fidelity.py [--rates 500,2000,5000] [--seconds 10] [--lines 10000000]
+    .venv/bin/python benchmarks/replay_fidelity.py [--rates 500,2000,5000] [--rounds 1] [--lines 10000000]
 
 Fidelity: a log of an IBM trace (milliseconds) with PUT, GET, ranges, HEAD and DELETE on keys by Zipf's law is replayed
 against the emulator, whose wire log is compared with it: operations, bytes, and the order on each key. Reads between
 two writes may overlap, so their order among themselves is told apart. The time from the planned to the real start of
-each attempt is that of `--trace`. Bars: operations, bytes and order exact; p99 below 2 ms at every rate. A virtual
-machine whose cores stand still cannot keep it, so each row tells what they cost alone, right after the replay: on each
-core a loop that only reads the clock, and how late a planned moment would be for the gaps between its readings.
+each attempt is that of `--trace`. Bars: operations, bytes and order exact; p99 below 2 ms at every rate.
+
+Where a hypervisor runs other guests on the cores, no program keeps that. So before and after each replay programs that
+do nothing else wake up, one on each core, together as often as the replay starts operations. When the p99 of their
+lateness is 1 ms or more, that of the replay is printed and decides nothing. `--rounds` repeats the rates.
 
 Memory: `plan_replay` on a log of `--lines` lines of an S3 server access log, out of order within a minute, in a process
 of its own. Bar: VmHWM below 300 MB at ten million lines. `--lines 0` leaves it out, `--rates 0` the other part.
-Exits 1 when a bar is missed.
+Exits 1 when a bar is missed, and 3 when none is missed but some rate was never decided.
 """
 
 import argparse
@@ -34,20 +36,25 @@ from s3bench.s3.wirelog import WireRequest
 
 BUCKET = "bucket"
 P99_BAR_S = 0.002
+MACHINE_P99_MAX_S = P99_BAR_S / 2
+WAKE_UPS_S = 3.0
 MEMORY_BAR_BYTES = 300_000_000
 KEYS = 2000
 
-STALL_S = 5.0
-_STALLS = """
+_WAKE_UPS = """
 import os, sys, time
+import numpy as np
 os.sched_setaffinity(0, {int(sys.argv[1])})
-last_ns = time.monotonic_ns()
-end_ns = last_ns + int(float(sys.argv[2]) * 1e9)
-while last_ns < end_ns:
-    now_ns = time.monotonic_ns()
-    if now_ns - last_ns > 100_000:
-        print(now_ns - last_ns)
-    last_ns = now_ns
+gap_s = 1 / float(sys.argv[2])
+late_s = []
+planned_s = time.monotonic() + 0.1
+for _ in range(round(float(sys.argv[3]) / gap_s)):
+    planned_s += gap_s
+    rest_s = planned_s - time.monotonic()
+    if rest_s > 0:
+        time.sleep(rest_s)
+    late_s.append(time.monotonic() - planned_s)
+print(np.percentile(late_s, 99))
 """
 _OWNER = "79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be"
 _PLAN = """
@@ -112,8 +119,8 @@ def in_order(operations: list[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(sorted(part)) for part in parts)
 
 
-def measure(rate: int, seconds: float, directory: Path) -> bool:
-    """Replay at one rate; whether it keeps the bars."""
+def measure(rate: int, seconds: float, directory: Path) -> bool | None:
+    """Replay at one rate; whether it keeps the bars, or None when the machine was too late to tell."""
     log, trace = directory / f"{rate}.log", directory / f"{rate}.csv"
     expected = write_trace(log, rate, seconds)
     home = directory / f"server-{rate}"
@@ -123,7 +130,9 @@ def measure(rate: int, seconds: float, directory: Path) -> bool:
         command = [sys.executable, "-m", "s3bench", "load", "--endpoint-url", emulator.url, "-b", BUCKET]
         command += ["--replay", str(log), "--trace", str(trace), "-o", str(directory / f"{rate}.json"), "--quiet"]
         environment = os.environ | {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        machine_s = wake_ups_p99_s(rate)
         subprocess.run(command, check=True, env=environment)
+        machine_s = max(machine_s, wake_ups_p99_s(rate))
         requests = sorted(emulator.collect().requests, key=lambda each: each.started_ns)
     with trace.open() as file:
         lines = [line for line in csv.DictReader(file) if line["phase"] == "replay"]
@@ -142,35 +151,25 @@ def measure(rate: int, seconds: float, directory: Path) -> bool:
     print(
         f"{rate:>6,}/s  {len(ours):>7,} of {len(wanted):,} operations  exact: {exact}  order: {ordered} "
         f"(reads too: {strict} of {len(expected)} keys)  late: p50 {p50:.3f} ms, p99 {p99:.3f} ms, p99.9 {p999:.3f} ms"
-        f"; {stalls()}"
+        f"; machine alone: p99 {machine_s * 1e3:.3f} ms"
     )
-    return exact and ordered and bool(p99 < P99_BAR_S * 1e3)
+    if not exact or not ordered:
+        return False
+    return bool(p99 < P99_BAR_S * 1e3) if machine_s < MACHINE_P99_MAX_S else None
 
 
-def stall_lateness_s(quantile: float, gaps_s: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-    """How late a moment is at `quantile` when it waits for the end of the gap that it falls into, if any.
-
-    The gaps of the cores do not overlap often, so their shares of the time are added.
-    """
-    low_s, high_s = 0.0, float(gaps_s.max(initial=0.0))
-    for _ in range(40):
-        middle_s = (low_s + high_s) / 2
-        if np.maximum(gaps_s - middle_s, 0).sum() > (1 - quantile) * STALL_S:
-            low_s = middle_s
-        else:
-            high_s = middle_s
-    return high_s
-
-
-def stalls() -> str:
-    """What the cores' own gaps cost now, in words."""
-    loops = [
-        subprocess.Popen([sys.executable, "-c", _STALLS, str(core), str(STALL_S)], stdout=subprocess.PIPE, text=True)
-        for core in sorted(os.sched_getaffinity(0))
+def wake_ups_p99_s(rate: int) -> float:
+    """How late programs wake up that do nothing else, one on each core, `rate` times a second in all: the worst p99."""
+    cores = sorted(os.sched_getaffinity(0))
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WAKE_UPS, str(core), str(rate / len(cores)), str(WAKE_UPS_S)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for core in cores
     ]
-    gaps_s = np.array([int(line) for loop in loops for line in loop.communicate()[0].split()]) / 1e9
-    p99, p999 = (stall_lateness_s(quantile, gaps_s) * 1e3 for quantile in (0.99, 0.999))
-    return f"cores alone: p99 {p99:.3f} ms, p99.9 {p999:.3f} ms"
+    return max(float(program.communicate()[0]) for program in programs)
 
 
 def write_s3_log(path: Path, lines: int) -> None:
@@ -212,19 +211,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rates", default="500,2000,5000")
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument(
         "--directory", type=Path, default=None, help="where logs are written (2.5 GB), default: $TMPDIR"
     )
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
-    kept = True
-    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+    kept: dict[str, list[bool]] = {}
+    for _ in range(options.rounds):
         for rate in filter(None, map(int, options.rates.split(","))):
-            kept &= measure(rate, options.seconds, Path(directory))
-        if options.lines:
-            kept &= measure_memory(options.lines, Path(directory))
-    return 0 if kept else 1
+            with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+                decided = measure(rate, options.seconds, Path(directory))
+            kept.setdefault(f"{rate:,}/s", []).extend([] if decided is None else [decided])
+    if options.lines:
+        with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+            kept["memory"] = [measure_memory(options.lines, Path(directory))]
+    for name, results in kept.items():
+        print(f"{name}: kept in {sum(results)} of {len(results)} that could be decided")
+    if not all(map(all, kept.values())):
+        return 1
+    return 0 if all(kept.values()) else 3
 
 
 if __name__ == "__main__":

@@ -19,17 +19,17 @@ def rows_of(firsts: list[int]) -> Rows:
 
 @pytest.mark.parametrize("values", [1, 3, 10**9])
 def test_rows_of_many_runs_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
-    monkeypatch.setattr(external_sort, "_RUN_ROWS", 700)
-    monkeypatch.setattr(external_sort, "_BLOCK_ROWS", 64)
-    monkeypatch.setattr(external_sort, "_READ_ROWS_MIN", 16)
-    rows = rows_of(np.random.default_rng(1).integers(values, size=10_000).tolist())
+    monkeypatch.setattr(external_sort, "_RUN_ROWS", 140)
+    monkeypatch.setattr(external_sort, "_BLOCK_ROWS", 32)
+    monkeypatch.setattr(external_sort, "_READ_ROWS_MIN", 8)
+    rows = rows_of(np.random.default_rng(1).integers(values, size=2_000).tolist())
     sort = ExternalSort(tmp_path, "x", by=("key", "order"))
     for first in range(0, len(rows), 100):
         sort.add(rows[first : first + 100])
     expected = rows[np.lexsort((rows["order"], rows["key"]))]
     for _ in range(2):
         found = list(sort.blocks())
-        assert max(map(len, found)) <= 16 * 15
+        assert max(map(len, found)) <= 8 * 15
         assert (np.concatenate(found) == expected).all()
     sort.remove()
     assert list(tmp_path.iterdir()) == []
