@@ -8,13 +8,14 @@ against the emulator, whose wire log is compared with it: operations, bytes, and
 two writes may overlap, so their order among themselves is told apart. The time from the planned to the real start of
 each attempt is that of `--trace`. Bars: operations, bytes and order exact; p99 below 2 ms at every rate.
 
-Where a hypervisor runs other guests on the cores, no program keeps that. So before and after each replay programs that
-do nothing else wake up, one on each core, together as often as the replay starts operations. When the p99 of their
-lateness is 1 ms or more, that of the replay is printed and decides nothing. `--rounds` repeats the rates.
+A program on a core that the hypervisor has given to another guest starts nothing. So before and after each replay, a
+program on each core only sleeps and wakes up, all together as often as the replay starts operations. When the p99 of
+their lateness is 1 ms or more, the machine is too late to judge the replay: its p99 is printed, and is neither a pass
+nor a miss. `--rounds` repeats all rates.
 
 Memory: `plan_replay` on a log of `--lines` lines of an S3 server access log, out of order within a minute, in a process
 of its own. Bar: VmHWM below 300 MB at ten million lines. `--lines 0` leaves it out, `--rates 0` the other part.
-Exits 1 when a bar is missed, and 3 when none is missed but some rate was never decided.
+Exits 1 when a bar is missed, and 3 when none is missed but a rate could not be judged in any round.
 """
 
 import argparse
@@ -120,7 +121,7 @@ def in_order(operations: list[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def measure(rate: int, seconds: float, directory: Path) -> bool | None:
-    """Replay at one rate; whether it keeps the bars, or None when the machine was too late to tell."""
+    """Replay at one rate; whether it keeps the bars, or None where the machine was too late to judge it."""
     log, trace = directory / f"{rate}.log", directory / f"{rate}.csv"
     expected = write_trace(log, rate, seconds)
     home = directory / f"server-{rate}"
@@ -222,13 +223,13 @@ def main() -> int:
     for _ in range(options.rounds):
         for rate in filter(None, map(int, options.rates.split(","))):
             with tempfile.TemporaryDirectory(dir=options.directory) as directory:
-                decided = measure(rate, options.seconds, Path(directory))
-            kept.setdefault(f"{rate:,}/s", []).extend([] if decided is None else [decided])
+                is_kept = measure(rate, options.seconds, Path(directory))
+            kept.setdefault(f"{rate:,}/s", []).extend([] if is_kept is None else [is_kept])
     if options.lines:
         with tempfile.TemporaryDirectory(dir=options.directory) as directory:
             kept["memory"] = [measure_memory(options.lines, Path(directory))]
     for name, results in kept.items():
-        print(f"{name}: kept in {sum(results)} of {len(results)} that could be decided")
+        print(f"{name}: bars kept in {sum(results)} of {len(results)} rounds that could be judged")
     if not all(map(all, kept.values())):
         return 1
     return 0 if all(kept.values()) else 3
