@@ -22,7 +22,8 @@ def test_rows_of_many_runs_come_in_order(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(external_sort, "_RUN_ROWS", 140)
     monkeypatch.setattr(external_sort, "_BLOCK_ROWS", 32)
     monkeypatch.setattr(external_sort, "_READ_ROWS_MIN", 8)
-    rows = rows_of(np.random.default_rng(1).integers(values, size=2_000).tolist())
+    random = np.random.default_rng(1)
+    rows = random.permutation(rows_of(random.integers(values, size=2_000).tolist()))
     sort = ExternalSort(tmp_path, "x", by=("key", "order"))
     for first in range(0, len(rows), 20):
         sort.add(rows[first : first + 20])
