@@ -9,9 +9,9 @@ two writes may overlap, so their order among themselves is told apart. The time 
 each attempt is that of `--trace`. Bars: operations, bytes and order exact; p99 below 2 ms at every rate.
 
 A program on a core that the hypervisor has given to another guest starts nothing. So before and after each replay, a
-program on each core only sleeps and wakes up, all together as often as the replay starts operations. When the p99 of
-their lateness is 1 ms or more, the machine is too late to judge the replay: its p99 is printed, and is neither a pass
-nor a miss. `--rounds` repeats all rates.
+program on each core only sleeps and wakes up, all together as often as the replay starts operations, by the same means
+(`s3bench.system.wake_ups`). When the p99 of their lateness is 1 ms or more, the machine is too late to judge the
+replay: its p99 is printed, and is neither a pass nor a miss. `--rounds` repeats all rates.
 
 Memory: `plan_replay` on a log of `--lines` lines of an S3 server access log, out of order within a minute, in a process
 of its own. Bar: VmHWM below 300 MB at ten million lines. `--lines 0` leaves it out, `--rates 0` the other part.
@@ -45,16 +45,18 @@ KEYS = 2000
 _WAKE_UPS = """
 import os, sys, time
 import numpy as np
+from s3bench.system.wake_ups import prompt_wake_ups
 os.sched_setaffinity(0, {int(sys.argv[1])})
 gap_s = 1 / float(sys.argv[2])
 late_s = []
-planned_s = time.monotonic() + 0.1
-for _ in range(round(float(sys.argv[3]) / gap_s)):
-    planned_s += gap_s
-    rest_s = planned_s - time.monotonic()
-    if rest_s > 0:
-        time.sleep(rest_s)
-    late_s.append(time.monotonic() - planned_s)
+with prompt_wake_ups():
+    planned_s = time.monotonic() + 0.1
+    for _ in range(round(float(sys.argv[3]) / gap_s)):
+        planned_s += gap_s
+        rest_s = planned_s - time.monotonic()
+        if rest_s > 0:
+            time.sleep(rest_s)
+        late_s.append(time.monotonic() - planned_s)
 print(np.percentile(late_s, 99))
 """
 _OWNER = "79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be"

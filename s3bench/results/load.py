@@ -80,9 +80,10 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `repeated` of the operations read what had been read before.
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
     `client_run_delay_share` is the largest share of the phase in which a worker was ready to run and had no core, null
-    if the kernel does not report it. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`,
-    `other programs`, `connections`, `network` or `server`, empty where nothing points to one; `ceiling` is what this
-    machine reached against a server that does nothing. What another tool does not report of its load is null.
+    if the kernel does not report it. `cores_awake`: whether the workers kept all cores out of idle states, null in
+    closed loop. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `other programs`,
+    `connections`, `network` or `server`, empty where nothing points to one; `ceiling` is what this machine reached
+    against a server that does nothing. What another tool does not report of its load is null.
     """
 
     kind: str
@@ -112,6 +113,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     connects: int | None = None
     client_cpu_share: float | None
     client_run_delay_share: float | None = None
+    cores_awake: bool | None = None
     ceiling: float | None = None
     bottleneck: str = ""
     failures: tuple[Failures, ...] = ()

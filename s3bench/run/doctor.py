@@ -23,6 +23,7 @@ from s3bench.run.instructions import instruction_counter
 from s3bench.run.machine import MachineFacts, is_busy
 from s3bench.run.perf import find_perf
 from s3bench.run.tracing import find_tracer
+from s3bench.system.wake_ups import CPU_LATENCY
 from s3bench.units import render_bytes
 
 STEAL_SHARE_MAX = 0.01
@@ -61,7 +62,8 @@ class Surroundings:
 
     `steal_share` is the share of CPU time since boot in which the hypervisor ran something else, `free_bytes` what is
     free in `directory`, where workspaces are made; `wanted_directory` is what TMPDIR names, if it cannot be used.
-    `huge_pages` is the kernel's setting of transparent huge pages.
+    `huge_pages` is the kernel's setting of transparent huge pages. `keeps_cores_awake`: whether a load test in open loop
+    can keep the cores out of idle states.
     """
 
     huge_pages: str | None
@@ -70,6 +72,7 @@ class Surroundings:
     file_system: str
     free_bytes: int
     wanted_directory: str = ""
+    keeps_cores_awake: bool
 
 
 def surroundings(root: Path = Path("/")) -> Surroundings:
@@ -89,12 +92,13 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
         file_system=file_system_of(directory),
         free_bytes=shutil.disk_usage(directory).free,
         wanted_directory="" if Path(wanted).resolve() == directory.resolve() else wanted,
+        keeps_cores_awake=os.access(CPU_LATENCY, os.W_OK),
     )
 
 
 def machine_findings(facts: MachineFacts, around: Surroundings) -> tuple[MachineFinding, ...]:
     """Judge the machine, most frequent causes of doubtful figures first."""
-    return (*_processor(facts), *_neighbours(facts, around), *_memory(facts, around), _disk(around), _sandbox(facts))
+    return (*_processor(facts, around), *_neighbours(facts, around), *_memory(facts, around), _disk(around), _sandbox(facts))
 
 
 def tool_findings() -> tuple[MachineFinding, ...]:
@@ -113,7 +117,7 @@ def tool_findings() -> tuple[MachineFinding, ...]:
     )
 
 
-def _processor(facts: MachineFacts) -> Iterator[MachineFinding]:
+def _processor(facts: MachineFacts, around: Surroundings) -> Iterator[MachineFinding]:
     cores = facts.cores_allowed or facts.cores_logical
     yield _check(
         "cores",
@@ -156,6 +160,13 @@ def _processor(facts: MachineFacts) -> Iterator[MachineFinding]:
         Severity.NOTE if facts.clock_source in _SLOW_CLOCKS else Severity.OK,
         "reading the time takes a microsecond or more, which load tests feel",
         "boot with clocksource=tsc if the CPU's counter is reliable",
+    )
+    yield _check(
+        "idle states",
+        "prevented in open loop" if around.keeps_cores_awake else "cannot be prevented",
+        Severity.OK if around.keeps_cores_awake else Severity.NOTE,
+        "leaving them delays the operations that `s3bench load --rate` or `--replay` has planned",
+        f"run load tests in open loop as root; in a container add --device {CPU_LATENCY}",
     )
 
 

@@ -21,7 +21,12 @@ from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 from tests.run.test_machine import quiet, write
 
 AROUND = Surroundings(
-    huge_pages="madvise", steal_share=0.0, directory=Path("/tmp"), file_system="ext4", free_bytes=FREE_BYTES_MIN
+    huge_pages="madvise",
+    steal_share=0.0,
+    directory=Path("/tmp"),
+    file_system="ext4",
+    free_bytes=FREE_BYTES_MIN,
+    keeps_cores_awake=True,
 )
 
 
@@ -72,6 +77,7 @@ def test_each_problem_is_found_with_its_effect_and_a_remedy(
     ("around", "subject"),
     [
         (replace(AROUND, huge_pages="always"), "huge pages"),
+        (replace(AROUND, keeps_cores_awake=False), "idle states"),
         (replace(AROUND, steal_share=0.02), "time stolen"),
         (replace(AROUND, free_bytes=FREE_BYTES_MIN - 1), "disk of workspaces"),
         (replace(AROUND, file_system="nfs4"), "disk of workspaces"),

@@ -96,6 +96,7 @@ def merged_load(parts: Sequence[LoadMeasurement], *, window_s: float) -> Load:
         connects=_count(loads, lambda load: load.connects),
         client_cpu_share=_most(each.client_cpu_share for each in loads),
         client_run_delay_share=_most(each.client_run_delay_share for each in loads),
+        cores_awake=first.cores_awake if len({each.cores_awake for each in loads}) == 1 else None,
         bottleneck=first.bottleneck if len({each.bottleneck for each in loads}) == 1 else "",
         failures=failures_together(loads),
         bins=service.bins(),
@@ -137,6 +138,8 @@ def merge_warnings(loads: Sequence[Load]) -> tuple[str, ...]:
     named = dict.fromkeys(each.bottleneck or "none" for each in loads)
     if len(named) > 1:
         warnings.append(f"the runs do not name the same bottleneck: {', '.join(named)}")
+    if {True, False} <= {each.cores_awake for each in loads}:
+        warnings.append("not all runs kept the cores out of idle states, which delays operations (see cores_awake)")
     return tuple(warnings)
 
 

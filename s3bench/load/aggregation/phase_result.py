@@ -153,6 +153,12 @@ class PhaseSums:
         ]
         return max(shares, default=None)
 
+    @property
+    def _cores_awake(self) -> bool | None:
+        """Whether the cores of all workers were kept out of idle states; `None` in closed loop."""
+        known = [each.cores_awake for each in self.ended if each.cores_awake is not None]
+        return all(known) if known else None
+
     def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:
         """The figures of a total alone."""
         window_s = self.window.length_s or math.inf
@@ -175,6 +181,7 @@ class PhaseSums:
             in_flight_by_littles_law=total.time_ns / NS / window_s,
             client_cpu_share=signs.cpu_share,
             client_run_delay_share=signs.run_delay_share,
+            cores_awake=self._cores_awake,
             failures=total.failures,
             bins=total.service.bins(),
             first_byte_bins=total.first_byte.bins(),

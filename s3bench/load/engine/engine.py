@@ -8,6 +8,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from s3bench.load.engine.schedule import planned_batches, share_of
 from s3bench.load.engine.trace import Trace
 from s3bench.load.engine.virtual_user import VirtualUser
 from s3bench.load.profile.profile import Job
+from s3bench.system.wake_ups import prompt_wake_ups
 
 LATE_S_MAX = 10.0
 """How long what is in flight at the end may take to end."""
@@ -114,7 +116,7 @@ class WorkerEngine:
         if self._trace is not None:
             self._trace.begin(self._begin.phase.name, self._start_ns)
         delay_before_ns = self._run_delay_ns()
-        with self.loop:
+        with self.loop, self._wake_ups() as cores_awake:
             try:
                 self._make_users()
                 end_ns = self._run_until_end()
@@ -145,7 +147,13 @@ class WorkerEngine:
             oldest_ns=oldest_ns,
             oldest_attempt_ns=oldest_attempt_ns,
             run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
+            cores_awake=cores_awake,
         )
+
+    def _wake_ups(self) -> AbstractContextManager[bool | None]:
+        """Prompt wake-ups for planned starts; a closed loop has none."""
+        is_open_loop = any(job_state.plan is not None for job_state in self._job_states)
+        return prompt_wake_ups() if is_open_loop else nullcontext()
 
     def _make_job_state(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> JobState:
         """This worker's part; workers beyond the job's virtual users have none, and no operations either."""

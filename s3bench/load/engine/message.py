@@ -101,8 +101,8 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
     `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
     the oldest attempt. For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` if the
-    kernel does not report it. `written` is for each job how many new objects there are from the worker's first on
-    without gap.
+    kernel does not report it. `cores_awake`: whether all cores were kept out of idle states, `None` in closed loop.
+    `written` is for each job how many new objects there are from the worker's first on without gap.
     """
 
     worker: int
@@ -116,6 +116,7 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     oldest_ns: int = 0
     oldest_attempt_ns: int = 0
     run_delay_ns: int | None = None
+    cores_awake: bool | None = None
 
 
 class WorkerFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):

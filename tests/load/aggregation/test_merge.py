@@ -194,13 +194,14 @@ def test_rates_are_counts_over_the_longest_window() -> None:
     assert both.load.operations_rate == counted / 4.0
 
 
-def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
-    def with_figures(**figures: Any) -> Document:
-        document = run(mixed())
-        whole = document.results[0]
-        loop = msgspec.structs.replace(whole.loops[0], load=msgspec.structs.replace(whole.loops[0].load, **figures))
-        return document.with_result(msgspec.structs.replace(whole, measurements=(loop,)))
+def with_figures(**figures: Any) -> Document:
+    document = run(mixed())
+    whole = document.results[0]
+    loop = msgspec.structs.replace(whole.loops[0], load=msgspec.structs.replace(whole.loops[0].load, **figures))
+    return document.with_result(msgspec.structs.replace(whole, measurements=(loop,)))
 
+
+def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
     both = loop_of(
         merged(with_figures(waiting_max=3, ceiling=9.0, without_service=1.0, bottleneck="server"), run(mixed()))
     )
@@ -219,6 +220,14 @@ def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
     )
     calm = loop_of(merged(run(mixed()), run(mixed())))
     assert (calm.load.waiting_max, calm.load.without_service, calm.warnings) == (0, 0.0, ())
+
+
+def test_whether_cores_were_kept_awake_is_told_if_the_runs_agree() -> None:
+    same = loop_of(merged(with_figures(cores_awake=True), with_figures(cores_awake=True)))
+    assert (same.load.cores_awake, same.warnings) == (True, ())
+    different = loop_of(merged(with_figures(cores_awake=True), with_figures(cores_awake=False)))
+    assert different.load.cores_awake is None
+    assert "idle states" in different.warnings[0]
 
 
 def test_merged_figures_that_violate_littles_law_are_an_error() -> None:

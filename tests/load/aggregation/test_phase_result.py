@@ -273,6 +273,15 @@ def test_the_oldest_of_all_workers_is_told() -> None:
     assert (load.oldest, load.oldest_attempt) == (8.0, 0.008)
 
 
+@pytest.mark.parametrize(
+    ("workers", "together"), [((True, True), True), ((True, False), False), ((True, None), True), ((None, None), None)]
+)
+def test_cores_are_awake_if_those_of_all_workers_are(workers: tuple[bool | None, ...], together: bool | None) -> None:
+    all_ended = [msgspec.structs.replace(ended(number), cores_awake=awake) for number, awake in enumerate(workers)]
+    load = told(phase(), [IntervalRecord(0, 0, NS), IntervalRecord(1, 0, NS)], *all_ended, workers=2).whole
+    assert load.cores_awake is together
+
+
 def test_a_full_link_is_told_by_its_busier_direction() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS)
     made = aggregation(loop, phase(), end_ns=NS)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import os
 import socket
 import threading
 import time
@@ -28,6 +29,7 @@ from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.system.wake_ups import CPU_LATENCY, TIMER_SLACK
 from tests.load.phases import BUCKET, DATA, LIMIT_S, SMALL, Runner, Script, Scripted, request_on, response
 
 CREDENTIALS = Credentials(access_key="AKIDEXAMPLE", secret_key="secret/example", token="a-token")
@@ -340,6 +342,27 @@ def test_in_open_loop_waiting_counts_from_the_plan() -> None:
     assert outcome.response().max_ns > 400e6
     assert max(record.waiting_max for record in outcome.records) >= 15
     assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.skipif(not TIMER_SLACK.exists(), reason="this kernel has no timer slack to set")
+def test_wake_ups_are_prompt_in_open_loop_and_as_usual_in_closed_loop() -> None:
+    slacks = []
+
+    def script(sock: socket.socket, number: int) -> None:
+        while request_on(sock):
+            slacks.append(TIMER_SLACK.read_text(encoding="ascii"))
+            sock.sendall(response())
+
+    before = TIMER_SLACK.read_text(encoding="ascii")
+    with Scripted(script) as server:
+        job = server.runner.job(OperationKind.DELETE, objects=None)
+        opened = server.runner.run(dataclasses.replace(job, rate=Rate(per_s=50.0)), duration_s=0.1)
+        assert {int(slack) for slack in slacks} == {1}
+        slacks.clear()
+        closed = server.runner.run(dataclasses.replace(job, operations=3))
+    assert set(slacks) == {before} == {TIMER_SLACK.read_text(encoding="ascii")}
+    assert opened.ended.cores_awake is os.access(CPU_LATENCY, os.W_OK)
+    assert closed.ended.cores_awake is None
 
 
 def test_in_open_loop_a_rate_that_changes_is_kept_in_each_of_its_stretches() -> None:
