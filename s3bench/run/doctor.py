@@ -62,8 +62,8 @@ class Surroundings:
 
     `steal_share` is the share of CPU time since boot in which the hypervisor ran something else, `free_bytes` what is
     free in `directory`, where workspaces are made; `wanted_directory` is what TMPDIR names, if it cannot be used.
-    `huge_pages` is the kernel's setting of transparent huge pages. `keeps_cores_awake`: whether a load test in open loop
-    can keep the cores out of idle states.
+    `huge_pages` is the kernel's setting of transparent huge pages. `keeps_cores_awake`: whether a load test in open
+    loop can keep the cores out of idle states.
     """
 
     huge_pages: str | None
@@ -98,7 +98,13 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
 
 def machine_findings(facts: MachineFacts, around: Surroundings) -> tuple[MachineFinding, ...]:
     """Judge the machine, most frequent causes of doubtful figures first."""
-    return (*_processor(facts, around), *_neighbours(facts, around), *_memory(facts, around), _disk(around), _sandbox(facts))
+    return (
+        *_processor(facts, around),
+        *_neighbours(facts, around),
+        *_memory(facts, around),
+        _disk(around),
+        _sandbox(facts),
+    )
 
 
 def tool_findings() -> tuple[MachineFinding, ...]:

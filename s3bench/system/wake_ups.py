@@ -19,6 +19,8 @@ and a container if it was given the device."""
 TIMER_SLACK = Path("/proc/self/timerslack_ns")
 """The timer slack of this process's main thread, in ns."""
 
+_NONE = bytes(4)
+
 
 @contextlib.contextmanager
 def prompt_wake_ups(latency: Path = CPU_LATENCY, timer_slack: Path = TIMER_SLACK) -> Iterator[bool]:
@@ -35,5 +37,5 @@ def prompt_wake_ups(latency: Path = CPU_LATENCY, timer_slack: Path = TIMER_SLACK
         with contextlib.suppress(OSError):
             descriptor = os.open(latency, os.O_WRONLY | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
-            is_awake = os.write(descriptor, bytes(4)) == 4
+            is_awake = os.write(descriptor, _NONE) == len(_NONE)
         yield is_awake

@@ -355,11 +355,11 @@ def test_wake_ups_are_prompt_in_open_loop_and_as_usual_in_closed_loop() -> None:
 
     before = TIMER_SLACK.read_text(encoding="ascii")
     with Scripted(script) as server:
-        job = server.runner.job(OperationKind.DELETE, objects=None)
-        opened = server.runner.run(dataclasses.replace(job, rate=Rate(per_s=50.0)), duration_s=0.1)
+        runner = server.runner
+        opened = runner.run(runner.job(OperationKind.GET, rate=Rate(per_s=50)), duration_s=0.1)
         assert {int(slack) for slack in slacks} == {1}
         slacks.clear()
-        closed = server.runner.run(dataclasses.replace(job, operations=3))
+        closed = runner.run(runner.job(OperationKind.GET, operations=3))
     assert set(slacks) == {before} == {TIMER_SLACK.read_text(encoding="ascii")}
     assert opened.ended.cores_awake is os.access(CPU_LATENCY, os.W_OK)
     assert closed.ended.cores_awake is None
