@@ -370,7 +370,7 @@ def _stub(directory: Path) -> Iterator[Server]:
 
 def _path(sizes: Sizes) -> str:
     """The key of object 1, as it is in a URL."""
-    objects = Objects(DATA.of(sizes), sizes, bucket=BUCKET, workers=1, signs_payload=False)
+    objects = Objects(DATA.of(sizes), sizes, bucket=BUCKET, workers=1, signs_payload=False, checksum=False)
     return objects.path(1).removeprefix("/")
 
 

@@ -15,7 +15,6 @@ from s3bench.load.engine.connection import (
     ClientConnection,
     ClientConnectionState,
 )
-from s3bench.load.engine.crc import crc32
 from s3bench.load.engine.loop import BODY_PIECE_BYTES, EngineLoop
 from s3bench.load.engine.response import (
     HEAD_END,
@@ -24,6 +23,7 @@ from s3bench.load.engine.response import (
     ResponseParser,
     quick_length,
 )
+from s3bench.load.engine.verification import ExpectedBody, Verifier
 from s3bench.load.operation import AttemptFailure
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import READABLE, WRITABLE
@@ -58,22 +58,22 @@ _IDLE, _SEND, _AWAIT, _RECEIVE = (
 class Exchange(ClientConnection):
     """A connection, and the exchange that is on.
 
-    A subclass sets the request: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes`
-    and `crc32` of the body where they are known. `quick` responses need nothing of the head but its length; `head_only`
-    ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the head.
+    A subclass sets the request: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes` of
+    the body and the `expected` body itself where they are known. `quick` responses need nothing of the head but its
+    length; `head_only` ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the head.
     """
 
     __slots__ = (
-        "_crc",
         "_fed",
         "_first_bytes",
         "_out",
         "_response",
         "_reused",
         "_stray",
+        "_verifier",
         "body_bytes",
-        "crc32",
         "entered_ns",
+        "expected",
         "first_ns",
         "head",
         "head_only",
@@ -94,12 +94,12 @@ class Exchange(ClientConnection):
         self._reused = False
         self._stray: bytes | None = None  # what came before the response; empty once that was found
         self._fed = False  # whether `_response` is in use for this exchange
-        self._crc = 0
+        self._verifier: Verifier | None = None
         self.head = b""
         self.pieces: tuple[memoryview, ...] = ()
         self.start = OK
         self.size_bytes: int | None = None
-        self.crc32: int | None = None
+        self.expected: ExpectedBody | None = None
         self.quick = True
         self.head_only = False
         self.wants_text = False
@@ -275,7 +275,7 @@ class Exchange(ClientConnection):
         self._state = _IDLE
         self._reused = True
         if (self.size_bytes is None or self.size_bytes == length) and (
-            self.crc32 is None or self.crc32 == crc32(memoryview(data)[at:], 0)
+            self.expected is None or self.expected.is_equal(data, at)
         ):
             if not self._loop.keep_alive:
                 self.close()
@@ -305,7 +305,7 @@ class Exchange(ClientConnection):
                 self._break(AttemptFailure.CLOSED)
                 return
             self._fed = True
-            self._crc = 0
+            self._verifier = None if self.expected is None else self.expected.verifier()
             self.first_ns = self._loop.clock()
             response.begin(head_only=self.head_only, wants_text=self.wants_text)
         if not data:
@@ -322,9 +322,9 @@ class Exchange(ClientConnection):
         except BadResponse:
             self._take_stray(data)
             return
-        if self.crc32 is not None:
+        if self._verifier is not None:
             for piece in pieces:
-                self._crc = crc32(piece, self._crc)
+                self._verifier.take(piece)
         if not response.status:
             return
         if self._state is _SEND:
@@ -372,11 +372,11 @@ class Exchange(ClientConnection):
             if not wanted:
                 self._take(self._recv(RECEIVE_BYTES))
                 return
-            if self.crc32 is None:
+            if self._verifier is None:
                 count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), DISCARD)
             else:
                 count = sock.recv_into(loop.buffer, min(wanted + beyond, BODY_PIECE_BYTES))
-                self._crc = crc32(loop.buffer[: min(count, wanted)], self._crc)
+                self._verifier.take(loop.buffer[: min(count, wanted)])
         except BLOCKED:
             return
         except OSError as error:
@@ -418,7 +418,7 @@ class Exchange(ClientConnection):
         OpenSSL gives one record in a call, so going back to the event loop after each would cost a good part of what
         decrypting it costs. The same bytes of the buffer are used again, since they are in the processor's cache.
         """
-        sock, buffer = self._sock, self._loop.buffer
+        sock, buffer, verifier = self._sock, self._loop.buffer, self._verifier
         assert sock is not None
         received, most = 0, min(wanted, _TURN_BYTES_MAX)
         try:
@@ -426,8 +426,8 @@ class Exchange(ClientConnection):
                 count = sock.recv_into(buffer, min(wanted + beyond - received, BODY_PIECE_BYTES))
                 if not count:
                     return received, AttemptFailure.CLOSED
-                if self.crc32 is not None:
-                    self._crc = crc32(buffer[: min(count, wanted - received)], self._crc)
+                if verifier is not None:
+                    verifier.take(buffer[: min(count, wanted - received)])
                 received += count
         except BLOCKED:
             pass
@@ -469,7 +469,7 @@ class Exchange(ClientConnection):
             return True
         if self.size_bytes is not None and response.body_bytes != self.size_bytes:
             return False
-        return self.crc32 is None or self._crc == self.crc32
+        return self._verifier is None or self._verifier.is_right
 
     def _break(self, fault: AttemptFailure) -> None:
         """End an exchange that failed, and its connection."""

@@ -16,6 +16,7 @@ from s3bench.load.engine.operation_mix import Operations
 from s3bench.load.engine.recorder import IntervalCounter, IntervalRecorder
 from s3bench.load.engine.request import Requests
 from s3bench.load.engine.trace import Trace
+from s3bench.load.engine.verification import ExpectedBody
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import DataSet, Job, Manner
 
@@ -23,8 +24,8 @@ _KEPT_MAX = 20_000  # requests that are kept of each kind
 _BATCHES_A_TICK = 100
 _NEW = frozenset({OperationKind.PUT, OperationKind.MULTIPART})
 
-Read = tuple[bytes, int | None, int | None]
-"""A whole GET: the request, and size and CRC-32 that must come back where they are known."""
+Read = tuple[bytes, int | None, ExpectedBody | None]
+"""A whole GET: the request, and size and body that must come back where they are known."""
 
 Write = tuple[bytes, ObjectBody]
 """A PUT: the head of the request, and the body."""
@@ -252,8 +253,8 @@ class JobState:
     def read(self, requests: Requests, number: int) -> Read:
         """Make a whole GET, and keep it for the next time as long as there is room."""
         objects = self.objects
-        size_bytes, crc32 = objects.expected(number) if self.manner.verify else (None, None)
-        made = requests.get(objects.path(number)), size_bytes, crc32
+        size_bytes, body = objects.expected(number) if self.manner.verify else (None, None)
+        made = requests.get(objects.path(number)), size_bytes, body
         reads = self.reads(requests)
         if len(reads) < _KEPT_MAX:
             reads[number] = made

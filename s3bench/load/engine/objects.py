@@ -17,6 +17,7 @@ import msgspec
 from s3bench.errors import BadInput
 from s3bench.load.engine.key_file import read_key_file
 from s3bench.load.engine.pool import Pool
+from s3bench.load.engine.verification import ComparingVerifier, Crc32Body, ExpectedBody
 from s3bench.load.profile.profile import DataSet, Layout
 from s3bench.load.profile.sizes import SLOTS, Sizes
 from s3bench.s3.signing.sigv4 import canonical_path
@@ -70,11 +71,11 @@ class Stamps:
 class ContentWindow:
     """A range of a slot's objects, without what it has of the stamp: its checksums, calculated once.
 
-    `own` is where in the stamp its last bytes are. `part` gives the window of a part of a whole object. `joined` is the
-    prefix of a small one where it was prepared.
+    `own` is where in the stamp its last bytes are, after `prefix_bytes` of the pool. `part` gives the window of a part
+    of a whole object. `joined` is the prefix of a small one where it was prepared.
     """
 
-    __slots__ = ("_crc32", "_pool", "_prefix_bytes", "_sha256", "_start", "joined", "own", "part", "size_bytes")
+    __slots__ = ("_crc32", "_pool", "_sha256", "_start", "joined", "own", "part", "prefix_bytes", "size_bytes")
 
     def __init__(
         self,
@@ -91,18 +92,23 @@ class ContentWindow:
         self.part = part
         self._pool = pool
         self._start = offset + start
-        self._prefix_bytes = max(0, min(end, plain_bytes) - start)
+        self.prefix_bytes = max(0, min(end, plain_bytes) - start)
         self._crc32: int | None = None
         self._sha256: hashlib._Hash | None = None
         self.joined: bytes | None = None
 
     def pieces(self) -> tuple[memoryview, ...]:
         """The prefix, not copied."""
-        return self._pool.pieces(self._start, self._start + self._prefix_bytes)
+        return self._pool.pieces(self._start, self._start + self.prefix_bytes)
 
-    def prepare(self, *, signs_payload: bool) -> None:
-        """Calculate what a whole object needs: the SHA-256 where it is signed."""
-        self.crc32()
+    def is_equal_at(self, at: int, piece: memoryview) -> bool:
+        """Whether `piece` is what stands from `at` on; it does not reach beyond the prefix."""
+        return self._pool.is_equal_at(self._start + at, piece)
+
+    def prepare(self, *, signs_payload: bool, checksum: bool) -> None:
+        """Calculate what a whole object needs: the SHA-256 where it is signed, the CRC-32 where that is sent."""
+        if checksum:
+            self.crc32()
         if self.size_bytes <= JOINED_BYTES_MAX:
             self.joined = b"".join(self.pieces())
         if signs_payload:
@@ -119,7 +125,7 @@ class ContentWindow:
     def crc32(self) -> int:
         """The CRC-32 of the prefix."""
         if self._crc32 is None:
-            self._crc32 = self._pool.crc32(self._start, self._start + self._prefix_bytes)
+            self._crc32 = self._pool.crc32(self._start, self._start + self.prefix_bytes)
         return self._crc32
 
 
@@ -168,10 +174,25 @@ class ObjectBody(msgspec.Struct, frozen=True, gc=False):
         window = self._window.part(start, min(end, self._window.size_bytes))
         return ObjectBody(window, self._own[window.own])
 
-    def crc32_of(self, start: int, end: int) -> int:
-        """The CRC-32 of the range from `start` to before `end` of a whole object; cheap when asked again."""
-        window = self._window.part(start, min(end, self._window.size_bytes))
-        return _crc32(self._own[window.own], window.crc32())
+    def is_equal(self, data: bytes, at: int) -> bool:
+        """Whether the bytes of `data` from `at` on, which are as many as it has, are these."""
+        joined = self._window.joined
+        if joined is None:
+            return self._is_equal_at(0, memoryview(data)[at:])
+        return data.startswith(joined, at) and data.endswith(self._own)
+
+    def verifier(self) -> ComparingVerifier:
+        """Make what verifies that a body which comes in pieces is this one."""
+        return ComparingVerifier(self._is_equal_at)
+
+    def _is_equal_at(self, at: int, piece: memoryview) -> bool:
+        prefix_bytes = max(0, self._window.prefix_bytes - at)
+        if len(piece) <= prefix_bytes:
+            return self._window.is_equal_at(at, piece)
+        if prefix_bytes and not self._window.is_equal_at(at, piece[:prefix_bytes]):
+            return False
+        own = self._own[max(0, at - self._window.prefix_bytes) :]
+        return own.startswith(piece[prefix_bytes:])
 
 
 class ObjectSet(Protocol):
@@ -196,18 +217,20 @@ class ObjectSet(Protocol):
     def body(self, number: int) -> ObjectBody:
         """The contents of an object of ours."""
 
-    def expected(self, number: int) -> tuple[int | None, int | None]:
-        """Size and CRC-32 of an object; `None` where they are unknown."""
+    def expected(self, number: int) -> tuple[int | None, ExpectedBody | None]:
+        """Size and contents of an object as a read must bring them; `None` where they are unknown."""
 
 
 class Objects:
     """All objects of one data set, of certain sizes.
 
-    Making it prepares contents and checksums, which may take a second: SHA-256 only where `signs_payload`. Raises
-    `BadInput` for a key file that cannot be read.
+    Making it prepares contents and checksums, which may take a second: SHA-256 only where `signs_payload`, CRC-32 only
+    where `checksum`. Raises `BadInput` for a key file that cannot be read.
     """
 
-    def __init__(self, data: DataSet, sizes: Sizes, *, bucket: str, workers: int, signs_payload: bool) -> None:
+    def __init__(
+        self, data: DataSet, sizes: Sizes, *, bucket: str, workers: int, signs_payload: bool, checksum: bool
+    ) -> None:
         self._bucket = bucket
         self._workers = workers
         self._in_directories = data.layout is Layout.WORKER
@@ -230,7 +253,7 @@ class Objects:
         self._part = functools.lru_cache(maxsize=_WINDOWS_MAX)(self._window)
         self._whole = tuple(self._window(slot, 0, size_bytes) for slot, size_bytes in enumerate(self._slots))
         if self._listed is None:
-            self._prepare(signs_payload=signs_payload)
+            self._prepare(signs_payload=signs_payload, checksum=checksum)
 
     def key(self, number: int) -> str:
         """The whole key of an object."""
@@ -263,12 +286,13 @@ class Objects:
         window = self._whole[slot_of(number) & self._mask]
         return ObjectBody(window, self._stamp(number)[window.own])
 
-    def expected(self, number: int) -> tuple[int | None, int | None]:
-        """Size and CRC-32 of an object; of others' what their key file says, `None` where it says nothing."""
+    def expected(self, number: int) -> tuple[int | None, ExpectedBody | None]:
+        """Size and contents of an object; of others' what their key file says, `None` where it says nothing."""
         if self._listed is not None:
-            return self._listed[number].size_bytes, self._listed[number].crc32
-        window = self._whole[slot_of(number) & self._mask]
-        return window.size_bytes, _crc32(self._stamp(number)[window.own], window.crc32())
+            listed = self._listed[number]
+            return listed.size_bytes, None if listed.crc32 is None else Crc32Body(listed.crc32)
+        body = self.body(number)
+        return body.size_bytes, body
 
     @property
     def listed(self) -> int | None:
@@ -280,14 +304,14 @@ class Objects:
         part = functools.partial(self._part, slot)
         return ContentWindow(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
 
-    def _prepare(self, *, signs_payload: bool) -> None:
+    def _prepare(self, *, signs_payload: bool, checksum: bool) -> None:
         """Calculate all that is needed of whole objects, smallest first, within bounds."""
         prepared_bytes = 0
         for window in sorted(self._whole, key=lambda window: window.size_bytes):
             prepared_bytes += window.size_bytes
             if prepared_bytes > _PREPARED_BYTES_MAX:
                 break
-            window.prepare(signs_payload=signs_payload)
+            window.prepare(signs_payload=signs_payload, checksum=checksum)
 
 
 def _sizes_of_slots(sizes: Sizes) -> Sequence[int]:

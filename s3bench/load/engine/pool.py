@@ -26,14 +26,15 @@ class Pool:
     other uses: their own blocks repeat only after as many rounds as there are such places.
     """
 
-    __slots__ = ("_bytes", "_count", "_crc32_of_round", "_size_bytes")
+    __slots__ = ("_bytes", "_count", "_crc32_of_round", "_size_bytes", "_view")
 
     def __init__(self, seed: str, payload: Payload, *, count: int, total_bytes: int) -> None:
         assert 0 < count <= BLOCK_BYTES // 2, count
         blocks = min(max(total_bytes, _POOL_BYTES_MIN), POOL_BYTES_MAX) // BLOCK_BYTES
         self._count = count
         self._size_bytes = blocks * BLOCK_BYTES + 2 * count
-        self._bytes = _contents(seed, payload, blocks + 1)[: self._size_bytes]
+        self._bytes = bytes(_contents(seed, payload, blocks + 1)[: self._size_bytes])
+        self._view = memoryview(self._bytes)
         self._crc32_of_round: int | None = None
 
     def offset(self, index: int) -> int:
@@ -47,10 +48,18 @@ class Pool:
         rounds, first = divmod(start, size_bytes)
         last = end - rounds * size_bytes
         if last <= size_bytes:
-            return (self._bytes[first:last],) if end > start else ()
+            return (self._view[first:last],) if end > start else ()
         whole, rest = divmod(last - size_bytes, size_bytes)
-        pieces = (self._bytes[first:], *((self._bytes,) * whole))
-        return (*pieces, self._bytes[:rest]) if rest else pieces
+        pieces = (self._view[first:], *((self._view,) * whole))
+        return (*pieces, self._view[:rest]) if rest else pieces
+
+    def is_equal_at(self, start: int, piece: memoryview) -> bool:
+        """Whether `piece` is what stands from `start` on in a pool that is repeated without end."""
+        first = start % self._size_bytes
+        rest_bytes = self._size_bytes - first
+        if len(piece) <= rest_bytes:
+            return self._bytes.startswith(piece, first)
+        return self._bytes.startswith(piece[:rest_bytes], first) and self.is_equal_at(0, piece[rest_bytes:])
 
     def crc32(self, start: int, end: int) -> int:
         """The CRC-32 of these bytes, in time bounded by two rounds: whole rounds are combined, not read."""
@@ -58,10 +67,10 @@ class Pool:
         if len(pieces) <= 2:  # noqa: PLR2004 (two pieces hold no round that is there twice)
             return int.from_bytes(checksums.digest_of("crc32", pieces), "big")
         if self._crc32_of_round is None:
-            self._crc32_of_round = int.from_bytes(checksums.digest_of("crc32", (self._bytes,)), "big")
+            self._crc32_of_round = int.from_bytes(checksums.digest_of("crc32", (self._view,)), "big")
         of_round = self._crc32_of_round.to_bytes(4, "big")
         digests = (
-            (of_round if piece is self._bytes else checksums.digest_of("crc32", (piece,)), len(piece))
+            (of_round if piece is self._view else checksums.digest_of("crc32", (piece,)), len(piece))
             for piece in pieces
         )
         return int.from_bytes(checksums.combined("crc32", digests), "big")

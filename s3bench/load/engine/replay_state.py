@@ -119,8 +119,8 @@ class ReplayState(JobState):
 
     def read(self, requests: Requests, number: int) -> Read:
         """Make a whole GET; none is made twice."""
-        size_bytes, crc32 = self.objects.expected(number) if self.manner.verify else (None, None)
-        return requests.get(self.objects.path(number)), size_bytes, crc32
+        size_bytes, body = self.objects.expected(number) if self.manner.verify else (None, None)
+        return requests.get(self.objects.path(number)), size_bytes, body
 
     def write(self, requests: Requests, number: int) -> Write:
         """Make a PUT; none is made twice."""

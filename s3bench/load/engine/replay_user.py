@@ -62,10 +62,10 @@ class ReplayUser(VirtualUser):
         start, end = operation.first, operation.first + operation.length_bytes
         self.start = PARTIAL
         self.head = self.route.requests.get_range(state.objects.path(number), start, end)
-        self.size_bytes = self.crc32 = None
+        self.size_bytes = self.expected = None
         if state.is_verified(operation):
             self.size_bytes = end - start
-            self.crc32 = state.objects.body(number).crc32_of(start, end)
+            self.expected = state.objects.body(number).part(start, end)
 
     def _next(self, now_ns: int, *, well: bool) -> None:
         """Free what waits for this operation's key, and go on to the next one."""

@@ -78,12 +78,12 @@ class ReplayedObjects:
         operation = self._operations.operation(number)
         return self._contents.body(operation.key, operation.version, operation.size_bytes)
 
-    def expected(self, number: int) -> tuple[int | None, int | None]:
-        """Size and CRC-32 that a read of the whole object must get; `None` where nobody knows."""
+    def expected(self, number: int) -> tuple[int | None, ObjectBody | None]:
+        """Size and contents that a read of the whole object must bring; `None` where nobody knows."""
         if self.is_doubtful(self._operations.operation(number)):
             return None, None
         body = self.body(number)
-        return body.size_bytes, body.crc32()
+        return body.size_bytes, body
 
     def is_doubtful(self, operation: PlannedOperation) -> bool:
         """Whether a write of the object has failed, and none has succeeded since."""

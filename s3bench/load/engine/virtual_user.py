@@ -234,7 +234,7 @@ class VirtualUser(Exchange):
         self._down = step in _READING
         self._up_bytes = 0
         self.pieces = ()
-        self.size_bytes = self.crc32 = None
+        self.size_bytes = self.expected = None
 
     def on_route(self) -> None:
         """Use what is known of requests to this address."""
@@ -248,7 +248,7 @@ class VirtualUser(Exchange):
             found = self._reads.get(number)
             if found is None:
                 found = self._job_state.read(self.route.requests, number)
-            self.head, self.size_bytes, self.crc32 = found
+            self.head, self.size_bytes, self.expected = found
         elif self._upload is not None:
             self._prepare_step(self._upload)
         else:
@@ -288,11 +288,11 @@ class VirtualUser(Exchange):
             self.head = self.route.requests.get(objects.path(number))
         else:
             self.head = self.route.requests.get_range(objects.path(number), start, end)
-        self.size_bytes = self.crc32 = None
+        self.size_bytes = self.expected = None
         if job_state.manner.verify and known is not None:
             self.size_bytes = end - start
             if objects.listed is None:
-                self.crc32 = objects.body(number).crc32_of(start, end)
+                self.expected = objects.body(number).part(start, end)
 
     def _prepare_step(self, upload: MultipartUpload) -> None:
         requests = self.route.requests

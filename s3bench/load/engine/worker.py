@@ -84,6 +84,7 @@ class Contents:
                 bucket=prepare.target.bucket,
                 workers=prepare.workers,
                 signs_payload=prepare.manner.signs_payload,
+                checksum=prepare.manner.checksum,
             )
         return found
 

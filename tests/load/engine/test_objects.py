@@ -1,5 +1,6 @@
 import base64
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from s3bench.load.engine.objects import (
     slot_of,
 )
 from s3bench.load.engine.pool import BLOCK_BYTES, POOL_BYTES_MAX, Pool
+from s3bench.load.engine.verification import Crc32Body
 from s3bench.load.profile.profile import (
     DataSet,
     Layout,
@@ -39,7 +41,10 @@ DATA = DataSet(run=RUN, root=ROOT)
 
 def objects(sizes: Sizes | str, data: DataSet = DATA, *, workers: int = 2, signs_payload: bool = False) -> Objects:
     parsed = parse_sizes(sizes) if isinstance(sizes, str) else sizes
-    return Objects(data, parsed, bucket="bucket", workers=workers, signs_payload=signs_payload)
+    return Objects(data, parsed, bucket="bucket", workers=workers, signs_payload=signs_payload, checksum=True)
+
+
+OBJECTS_OF_SIZES = {size: objects(fixed(size)) for size in (1, 15, 16, 17, 4096, 70_000, 500_000)}
 
 
 def content(body: ObjectBody) -> bytes:
@@ -58,7 +63,7 @@ class TestBodies:
             assert body.sha256() == body.sha256() == hashlib.sha256(whole).hexdigest()
             assert body.crc32() == zlib.crc32(whole)
             assert base64.b64decode(body.base64_crc32()) == zlib.crc32(whole).to_bytes(4, "big")
-            assert made.expected(number) == (len(whole), zlib.crc32(whole))
+            assert made.expected(number) == (len(whole), body)
 
     def test_objects_of_several_sizes_have_the_size_of_their_slot(self) -> None:
         made = objects("10:70,100KiB:30")
@@ -77,8 +82,49 @@ class TestBodies:
         part = body.part(start, end)
         assert content(part) == expected
         assert part.size_bytes == len(expected)
-        assert part.crc32() == body.crc32_of(start, end) == zlib.crc32(expected)
+        assert part.crc32() == zlib.crc32(expected)
         assert part.sha256() == hashlib.sha256(expected).hexdigest()
+
+    @given(st.data())
+    def test_a_body_is_told_from_one_with_a_changed_byte_in_any_pieces(self, data: st.DataObject) -> None:
+        size_bytes = data.draw(st.sampled_from([1, 15, 16, 17, 4096, 70_000, 500_000]))
+        body = OBJECTS_OF_SIZES[size_bytes].body(data.draw(st.integers(0, 10**9)))
+        start = data.draw(st.integers(0, size_bytes - 1)) if data.draw(st.booleans()) else 0
+        end = data.draw(st.integers(start + 1, size_bytes)) if start else size_bytes
+        if (start, end) != (0, size_bytes):
+            body = body.part(start, end)
+        right = content(body)
+        wrong = bytearray(right)
+        near_the_end = st.integers(max(0, len(right) - STAMP_BYTES - 1), len(right) - 1)
+        wrong[data.draw(st.integers(0, len(right) - 1) | near_the_end)] ^= 1 << data.draw(st.integers(0, 7))
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(right)) | near_the_end, max_size=5)))
+        for came, is_right in ((right, True), (bytes(wrong), False)):
+            assert body.is_equal(b"head" + came, 4) is is_right
+            verifier = body.verifier()
+            for piece_start, piece_end in itertools.pairwise((0, *cuts, len(came))):
+                verifier.take(memoryview(came)[piece_start:piece_end])
+            assert verifier.is_right is is_right
+
+    def test_a_body_that_goes_round_the_pool_is_compared_in_every_round(self) -> None:
+        body = objects("70MiB").body(1)
+        whole = content(body)
+        for wrong_at in (None, 1000, 40 * 1024**2, 69 * 1024**2, len(whole) - 1):
+            came = bytearray(whole)
+            if wrong_at is not None:
+                came[wrong_at] ^= 1
+            verifier = body.verifier()
+            verifier.take(memoryview(came)[:100])
+            verifier.take(memoryview(came)[100:])
+            assert verifier.is_right is (wrong_at is None)
+
+    def test_a_body_of_another_object_or_with_more_at_its_end_is_wrong(self) -> None:
+        for size in ("4096", "1MiB"):
+            made = objects(size)
+            body, came = made.body(1), content(made.body(1 + SLOTS * 64))
+            assert not body.is_equal(came, 0)
+            verifier = body.verifier()
+            verifier.take(memoryview(content(body) + b"x"))
+            assert not verifier.is_right
 
     def test_a_part_ends_where_the_object_ends(self) -> None:
         body = objects("100").body(3)
@@ -112,7 +158,7 @@ class TestBodies:
             "from s3bench.load.profile.profile import DataSet;"
             "from s3bench.load.profile.sizes import parse_sizes;"
             f"made = Objects(DataSet(run={RUN!r}, root={ROOT!r}), parse_sizes('lognormal:4KiB,1'), bucket='b',"
-            "workers=2, signs_payload=False);"
+            "workers=2, signs_payload=False, checksum=False);"
             "print(hashlib.sha256(''.join(made.body(n).sha256() for n in range(1000)).encode()).hexdigest())"
         )
         environment = dict(os.environ, PYTHONHASHSEED="4711")
@@ -262,7 +308,11 @@ class TestKeyFile:
         assert made.listed == 3
         assert [made.key(number) for number in range(3)] == ["plain/key", "with size", "with/ü+~"]
         assert [made.path(number) for number in range(3)] == ["/plain/key", "/with%20size", "/with/%C3%BC%2B~"]
-        assert [made.expected(number) for number in range(3)] == [(None, None), (5, None), (6, 0xDEADBEEF)]
+        assert [made.expected(number) for number in range(3)] == [
+            (None, None),
+            (5, None),
+            (6, Crc32Body(0xDEADBEEF)),
+        ]
         assert made.copy_source(1) == "bucket/with%20size"
 
     @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Verifies bodies that are read: objects of ours byte by byte, those of a key file by their CRC-32."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+try:
+    from isal.isal_zlib import crc32  # ISA-L's, fifteen times faster than zlib's, where the machine has it
+except ImportError:
+    from zlib import crc32
+
+
+class Verifier(Protocol):
+    """Takes the bytes of one body as they come; their number is somebody else's to check."""
+
+    def take(self, piece: memoryview) -> None:
+        """Take the next bytes."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all that came is what was expected."""
+
+
+class ExpectedBody(Protocol):
+    """What a body that is read must be."""
+
+    def is_equal(self, data: bytes, at: int) -> bool:
+        """Whether the bytes of `data` from `at` on, which are as many as expected, are the right ones."""
+
+    def verifier(self) -> Verifier:
+        """Make what verifies a body that comes in pieces."""
+
+
+class ComparingVerifier:
+    """Compares bytes: `is_equal_at` tells whether a piece is what stands at a place of the body.
+
+    bytes.startswith compares 1 MiB in 31 to 34 us, where ISA-L takes 85 to 99 for a CRC-32 (AMD EPYC).
+    """
+
+    __slots__ = ("_at", "_is_equal_at", "is_right")
+
+    def __init__(self, is_equal_at: Callable[[int, memoryview], bool]) -> None:
+        self._is_equal_at = is_equal_at
+        self._at = 0
+        self.is_right = True
+
+    def take(self, piece: memoryview) -> None:
+        """Compare the next bytes."""
+        self.is_right = self.is_right and self._is_equal_at(self._at, piece)
+        self._at += len(piece)
+
+
+class Crc32Verifier:
+    """Calculates the CRC-32, which must be `expected` at the end."""
+
+    __slots__ = ("_crc32", "_expected")
+
+    def __init__(self, expected: int) -> None:
+        self._expected = expected
+        self._crc32 = 0
+
+    def take(self, piece: memoryview) -> None:
+        """Take the next bytes into account."""
+        self._crc32 = crc32(piece, self._crc32)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the CRC-32 of all that came is the expected one."""
+        return self._crc32 == self._expected
+
+
+class Crc32Body(msgspec.Struct, frozen=True, gc=False):
+    """A body of which only the CRC-32 is known."""
+
+    crc32: int
+
+    def is_equal(self, data: bytes, at: int) -> bool:
+        """Whether the bytes of `data` from `at` on have this CRC-32."""
+        return crc32(memoryview(data)[at:], 0) == self.crc32
+
+    def verifier(self) -> Crc32Verifier:
+        """Make what verifies a body that comes in pieces."""
+        return Crc32Verifier(self.crc32)
