@@ -60,7 +60,8 @@ class Exchange(ClientConnection):
 
     A subclass sets the request: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes` of
     the body and the `expected` body itself where they are known. `quick` responses need nothing of the head but its
-    length; `head_only` ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the head.
+    length; `head_only` ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the
+    head.
     """
 
     __slots__ = (

@@ -26,7 +26,9 @@ def write_object_log(
     """Write the log from the `trace` of the run; gives how many lines it has: two of what was written twice."""
     ours = msgspec.structs.replace(data, key_file=None)
     contents = {
-        ours.of(each).root: Objects(ours.of(each), each, bucket=bucket, workers=workers, signs_payload=False, checksum=False)
+        ours.of(each).root: Objects(
+            ours.of(each), each, bucket=bucket, workers=workers, signs_payload=False, checksum=False
+        )
         for each in dict.fromkeys(sizes)
     }
     count = 0
