@@ -32,7 +32,7 @@ from s3bench.system.sockets import DISCARD
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
 
-LOW_WATER_BYTES = 512 * 1024
+LOW_WATER_BYTES = BODY_PIECE_BYTES
 """How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
 
 _RECORD_BYTES = 17 * 1024  # the most that a record of TLS takes on the wire (RFC 8446 5.2), rounded up

@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -44,7 +45,16 @@ def objects(sizes: Sizes | str, data: DataSet = DATA, *, workers: int = 2, signs
     return Objects(data, parsed, bucket="bucket", workers=workers, signs_payload=signs_payload, checksum=True)
 
 
-OBJECTS_OF_SIZES = {size: objects(fixed(size)) for size in (1, 15, 16, 17, 4096, 70_000, 500_000)}
+def verified(size: str, by_crc32: bool) -> Objects:
+    with mock.patch("s3bench.load.engine.objects.crc32_is_faster", return_value=by_crc32):
+        return objects(size)
+
+
+VERIFIED = {
+    by_crc32: {size: verified(str(size), by_crc32) for size in (1, 15, 16, 17, 4096, 70_000, 500_000)}
+    for by_crc32 in (True, False)
+}
+BY = pytest.mark.parametrize("by_crc32", [True, False], ids=["by CRC-32", "byte by byte"])
 
 
 def content(body: ObjectBody) -> bytes:
@@ -85,10 +95,13 @@ class TestBodies:
         assert part.crc32() == zlib.crc32(expected)
         assert part.sha256() == hashlib.sha256(expected).hexdigest()
 
+    @BY
     @given(st.data())
-    def test_a_body_is_told_from_one_with_a_changed_byte_in_any_pieces(self, data: st.DataObject) -> None:
+    def test_a_body_is_told_from_one_with_a_changed_byte_in_any_pieces(
+        self, by_crc32: bool, data: st.DataObject
+    ) -> None:
         size_bytes = data.draw(st.sampled_from([1, 15, 16, 17, 4096, 70_000, 500_000]))
-        body = OBJECTS_OF_SIZES[size_bytes].body(data.draw(st.integers(0, 10**9)))
+        body = VERIFIED[by_crc32][size_bytes].body(data.draw(st.integers(0, 10**9)))
         start = data.draw(st.integers(0, size_bytes - 1)) if data.draw(st.booleans()) else 0
         end = data.draw(st.integers(start + 1, size_bytes)) if start else size_bytes
         if (start, end) != (0, size_bytes):
@@ -105,8 +118,9 @@ class TestBodies:
                 verifier.take(memoryview(came)[piece_start:piece_end])
             assert verifier.is_right is is_right
 
-    def test_a_body_that_goes_round_the_pool_is_compared_in_every_round(self) -> None:
-        body = objects("70MiB").body(1)
+    @BY
+    def test_a_body_that_goes_round_the_pool_is_verified_in_every_round(self, by_crc32: bool) -> None:
+        body = verified("70MiB", by_crc32).body(1)
         whole = content(body)
         for wrong_at in (None, 1000, 40 * 1024**2, 69 * 1024**2, len(whole) - 1):
             came = bytearray(whole)
@@ -117,9 +131,10 @@ class TestBodies:
             verifier.take(memoryview(came)[100:])
             assert verifier.is_right is (wrong_at is None)
 
-    def test_a_body_of_another_object_or_with_more_at_its_end_is_wrong(self) -> None:
+    @BY
+    def test_a_body_of_another_object_or_with_more_at_its_end_is_wrong(self, by_crc32: bool) -> None:
         for size in ("4096", "1MiB"):
-            made = objects(size)
+            made = verified(size, by_crc32)
             body, came = made.body(1), content(made.body(1 + SLOTS * 64))
             assert not body.is_equal(came, 0)
             verifier = body.verifier()
