@@ -389,10 +389,9 @@ class Exchange(ClientConnection):
         self._active_ns = loop.now_ns
         response.skip(count)
         if response.ended:
-            self._set_low_water(1)
             self._complete()
-        elif count >= _FAST_BYTES:
-            self._set_low_water(min(LOW_WATER_BYTES, wanted - count))
+        elif count >= _FAST_BYTES or count == wanted:
+            self._set_low_water(max(1, min(LOW_WATER_BYTES, wanted - count)))
 
     def _receive_records(self, wanted: int, beyond: int) -> None:
         """Receive what has come of the next `wanted` bytes of a body over TLS."""
@@ -402,13 +401,13 @@ class Exchange(ClientConnection):
             self._active_ns = self._loop.now_ns
             response.skip(received)
         if response.ended:
-            self._set_low_water(1)
             self._complete()
         elif fault is AttemptFailure.CLOSED:
             self._take(b"")
         elif fault is not None:
             self._break(fault)
         elif received == wanted:  # of a chunk, whose end may be in OpenSSL already, where epoll cannot see it
+            self._set_low_water(1)
             self._receive()
         elif received >= _FAST_BYTES:  # a part of the next record may be in OpenSSL already
             self._set_low_water(max(1, min(LOW_WATER_BYTES, wanted - received - _RECORD_BYTES)))
@@ -449,6 +448,7 @@ class Exchange(ClientConnection):
         else:
             self._state = _IDLE
             self._reused = True
+            self._set_low_water(1)
             if self._mask != READ_MASK:
                 self._watch_for(READ_MASK)
         if status >= 300:  # noqa: PLR2004 (success ends there)

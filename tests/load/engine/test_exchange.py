@@ -461,6 +461,28 @@ def test_large_bodies_over_tls_come_whole_in_fewer_turns_than_records(
     assert poller.polls < 2 * len(body) / 16_384 / 2
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_what_follows_a_chunk_is_not_waited_for_as_if_it_were_as_long_as_a_piece(
+    certificates: Certificates, tls: bool
+) -> None:
+    asked_s: list[float] = []
+    whole = chunked(bytes(300_000))
+
+    def script(sock: socket.socket, number: int) -> None:
+        for _ in range(5):
+            request_on(sock)
+            asked_s.append(time.monotonic())
+            for piece in (whole[:280_000], whole[280_000:-7], whole[-7:]):
+                sock.sendall(piece)
+                time.sleep(0.02)  # for most of them to be read
+
+    with Scripted(over_tls(script, certificates.server) if tls else script) as server:
+        runner = trusting(server.runner, certificates) if tls else server.runner
+        outcome = runner.run(runner.job(OperationKind.GET, operations=5))
+    assert (outcome.operations(), outcome.bytes_down()) == (5, 1_500_000)
+    assert asked_s[-1] - asked_s[0] < 4 * 0.5, "as long as four waits for the sweep that finds slow connections"
+
+
 def test_a_large_body_over_tls_that_is_cut_short_is_truncated(certificates: Certificates) -> None:
     def script(sock: socket.socket, number: int) -> None:
         request_on(sock)
