@@ -23,7 +23,7 @@ from s3bench.load.engine.response import (
     ResponseParser,
     quick_length,
 )
-from s3bench.load.engine.verification import ExpectedBody, Verifier
+from s3bench.load.engine.verification import ExpectedBody, BodyVerifier
 from s3bench.load.operation import AttemptFailure
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import READABLE, WRITABLE
@@ -95,7 +95,7 @@ class Exchange(ClientConnection):
         self._reused = False
         self._stray: bytes | None = None  # what came before the response; empty once that was found
         self._fed = False  # whether `_response` is in use for this exchange
-        self._verifier: Verifier | None = None
+        self._verifier: BodyVerifier | None = None
         self.head = b""
         self.pieces: tuple[memoryview, ...] = ()
         self.start = OK

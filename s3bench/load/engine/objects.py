@@ -22,7 +22,7 @@ from s3bench.load.engine.verification import (
     Crc32Body,
     Crc32Verifier,
     ExpectedBody,
-    Verifier,
+    BodyVerifier,
     crc32_is_faster,
 )
 from s3bench.load.profile.profile import DataSet, Layout
@@ -194,7 +194,7 @@ class ObjectBody(msgspec.Struct, frozen=True, gc=False):
             return self._is_equal_at(0, memoryview(data)[at:])
         return data.startswith(joined, at) and data.endswith(self._own)
 
-    def verifier(self) -> Verifier:
+    def verifier(self) -> BodyVerifier:
         """Make what verifies that a body which comes in pieces is this one."""
         return (
             Crc32Verifier(self.crc32()) if self._window.is_verified_by_crc32 else ComparingVerifier(self._is_equal_at)

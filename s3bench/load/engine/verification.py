@@ -17,7 +17,7 @@ _SAMPLE_BYTES = 256 * 1024
 _SAMPLES = 10
 
 
-class Verifier(Protocol):
+class BodyVerifier(Protocol):
     """Takes the bytes of one body as they come; their number is somebody else's to check."""
 
     def take(self, piece: memoryview) -> None:
@@ -34,7 +34,7 @@ class ExpectedBody(Protocol):
     def is_equal(self, data: bytes, at: int) -> bool:
         """Whether the bytes of `data` from `at` on, which are as many as expected, are the right ones."""
 
-    def verifier(self) -> Verifier:
+    def verifier(self) -> BodyVerifier:
         """Make what verifies a body that comes in pieces."""
 
 
