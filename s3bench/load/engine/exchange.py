@@ -23,7 +23,7 @@ from s3bench.load.engine.response import (
     ResponseParser,
     quick_length,
 )
-from s3bench.load.engine.verification import ExpectedBody, BodyVerifier
+from s3bench.load.engine.verification import BodyVerifier, ExpectedBody
 from s3bench.load.operation import AttemptFailure
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import READABLE, WRITABLE

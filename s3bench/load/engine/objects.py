@@ -18,11 +18,11 @@ from s3bench.errors import BadInput
 from s3bench.load.engine.key_file import read_key_file
 from s3bench.load.engine.pool import Pool
 from s3bench.load.engine.verification import (
+    BodyVerifier,
     ComparingVerifier,
     Crc32Body,
     Crc32Verifier,
     ExpectedBody,
-    BodyVerifier,
     crc32_is_faster,
 )
 from s3bench.load.profile.profile import DataSet, Layout
