@@ -66,11 +66,11 @@ def test_a_load_runs_in_a_session_and_leaves_nothing(
     emulators: Emulators, load: Callable[..., Result], tmp_path: Path
 ) -> None:
     settings = EmulatorSettings(buckets=(BUCKET,), access_key=KEYS.access_key, secret_key=KEYS.secret_key)
-    mix = "get=5,put=3,delete=1,list=1,head=1,copy=1,range=1,multipart=1"
+    mix = "get=2,put=4,delete=3,list=1,head=2,copy=1,range=1,multipart=1"
     with emulators.armed(tls=True, settings=settings) as emulator:
         keys = ("-a", KEYS.access_key, "-s", KEYS.secret_key, "-b", BUCKET, "-u", emulator.url)
         trust = ("--ca-bundle", str(emulator.ca_bundle))
-        work = f"--mix {mix} --objects 20 --size 4KiB --range 1KiB -t 2 --workers 1 --operations 60".split()
+        work = f"--mix {mix} --objects 20 --size 4KiB --range 1KiB -t 2 --workers 1 --operations 150".split()
         done = load("--express", *keys, *trust, *work)
         assert done.exit_code == 0, done.output
         requests = emulator.drain(requests_max=10_000).requests
