@@ -22,6 +22,7 @@ from s3bench.recording.command import TypedCommand
 from s3bench.recording.definition import Recording
 from s3bench.recording.endpoint import RecordingEndpoint, Upstream
 from s3bench.recording.environment import recorded_config
+from s3bench.recording.exchange import RecordedExchange
 from s3bench.recording.local_files import read_local_files
 from s3bench.recording.signing import Signer
 from s3bench.run.owner import workspace_parent
@@ -31,6 +32,7 @@ from s3bench.s3.certificates import write_certificates
 from s3bench.s3.control import StoredFile
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.stored import buckets_of
@@ -96,12 +98,7 @@ def record_command(
             "nothing was written; check the endpoint, and record again",
         )
     if code:
-        ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
-        raise ClientFailed(
-            f"the command {ending}",
-            "a definition of a command that fails would measure nothing",
-            "nothing was written; read what the command says above, and record again",
-        )
+        raise _failed(code, exchanges, behind)
     if not exchanges:
         raise ClientFailed(
             "the command made no request to the recording endpoint",
@@ -222,6 +219,23 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int
     except BaseException:
         _end(process)
         raise
+
+
+def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) -> ClientFailed:
+    """Explain a command that failed; by itself if the emulator has not the services that it called."""
+    ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
+    services = sorted({each.service for each in exchanges} - {SERVICE, EXPRESS_SERVICE, ""})
+    if behind.url is None and services:
+        return ClientFailed(
+            f"the command {ending}",
+            f"it called {' and '.join(services)}, and the emulator, which answered, has S3 only",
+            "nothing was written; pass --endpoint-url URL of a server that has the service",
+        )
+    return ClientFailed(
+        f"the command {ending}",
+        "a definition of a command that fails would measure nothing",
+        "nothing was written; read what the command says above, and record again",
+    )
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

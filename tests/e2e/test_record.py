@@ -104,6 +104,16 @@ def test_nothing_is_written_when_the_command_fails(s3bench: Run, s5cmd: str, tmp
     assert not (tmp_path / "d.json").exists()
 
 
+def test_a_service_that_the_emulator_has_not_is_named(s3bench: Run, tmp_path: Path) -> None:
+    script = 'import boto3; boto3.client("sts").get_caller_identity()'
+    command = (sys.executable, "-c", script)
+    recorded = s3bench("record", "-o", "up.json", "--as", "sts get-caller-identity", "--", *command)
+    assert recorded.code == 4
+    assert "it called sts, and the emulator, which answered, has S3 only" in recorded.err
+    assert "--endpoint-url" in recorded.err
+    assert not (tmp_path / "up.json").exists()
+
+
 def test_an_endpoint_that_does_not_answer_is_told_rather_than_what_the_command_made_of_it(
     s3bench: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:

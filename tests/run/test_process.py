@@ -12,10 +12,11 @@ import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
 from s3bench.run.process import Spawner
+from s3bench.system.portable import IS_PORTABLE
 from tests.processes import await_end
 from tests.run.programs import BURN, MIB, Launcher, in_child
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc or subreaper")
+linux_only = pytest.mark.skipif(IS_PORTABLE, reason="needs Linux's /proc or subreaper")
 
 
 def alive(pid: int) -> bool:
