@@ -239,7 +239,7 @@ RUN_OPTIONS = (
     _row("--idle-timeout TIME", _LIMIT, "Time limit of an attempt without progress.", field="idle_timeout_s"),
     _row("--connect-timeout TIME", _LIMIT, "Time limit of connecting.", field="connect_timeout_s"),
     _row("--workers N", WholeNumber(minimum=1, maximum=WORKERS_MAX), "Worker processes.",
-         usual="one per core, fewer beside a server on this machine"),
+         usual="one per core, at most --threads; fewer beside a server on this machine"),
     _row("-l, --loops N", WholeNumber(minimum=1, maximum=LOOPS_MAX), "How often all phases run."),
     _row("--max-error-rate SHARE",
          ProfileQuantity(parse=parse_share, noun="a share", example="0.1%", blank=0.0, render=lambda x: f"{x:.1%}"),
