@@ -101,6 +101,7 @@ def config() -> alt.Config:
             titlePadding=8,
         ),
         axisX=alt.AxisConfig(labelOverlap="greedy", labelSeparation=6, labelFlush=False),
+        axisQuantitative=alt.AxisConfig(labelLimit=0),  # figures are short: no need to measure each against a limit
         axisYQuantitative=alt.AxisConfig(
             minExtent=EXTENT,
             maxExtent=EXTENT,

@@ -2,19 +2,24 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from s3bench.report.page.section import Section
 from tests.e2e.report.browsing import Open, Opened
 from tests.report.page.kinds import PAGES, RenderedPage
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first that is installed is used: Chromium without a user interface of its own takes half the time."""
+
+Tab = Callable[[str], Page]
 
 
 @pytest.fixture(scope="session")
@@ -30,35 +35,49 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """One for all pages without options of their own: each new one starts a process, which takes most of a test."""
-    with browser.new_context() as context:
-        yield context
+def tab(browser: Browser) -> Tab:
+    """Tabs by what they are for. Each shows one file after another: to open a tab takes most of a test."""
+    return cache(lambda purpose: browser.new_page(java_script_enabled=purpose != "without script"))
 
 
-def _opened(page: Page, path: Path) -> Opened:
+@contextmanager
+def _showing(page: Page, path: Path) -> Iterator[Opened]:
+    """The file in this tab; afterwards nothing of it is left there."""
     one = Opened(page)
-    page.on("request", lambda request: one.requests.append(request.url))
-    page.on("console", lambda message: one.complaints.append(message.text))
-    page.on("pageerror", lambda error: one.complaints.append(str(error)))
+    listeners = {
+        "request": lambda request: one.requests.append(request.url),
+        "console": lambda message: one.complaints.append(message.text),
+        "pageerror": lambda error: one.complaints.append(str(error)),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)  # type: ignore[call-overload]  # (by any name)
     page.goto(path.as_uri())
-    return one
+    yield one
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
 
 
 @pytest.fixture
-def opened(browser: Browser, context: BrowserContext) -> Iterator[Open]:
-    pages: list[Opened] = []
+def opened(tab: Tab) -> Iterator[Open]:
+    """Opens files, one at a time: a further one takes the place of the former."""
+    with ExitStack() as shown:
 
-    def open_page(path: Path, *, width: int = 1200, **options: object) -> Opened:
-        page = browser.new_page(**options) if options else context.new_page()  # type: ignore[arg-type]  # (its own)
-        page.set_viewport_size({"width": width, "height": 800})
-        one = _opened(page, path)
-        pages.append(one)
-        return one
+        def open_page(
+            path: Path,
+            *,
+            width: int = 1200,
+            color_scheme: Literal["light", "dark"] = "light",
+            java_script_enabled: bool = True,
+        ) -> Opened:
+            shown.close()
+            page = tab("one test" if java_script_enabled else "without script")
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(media="screen", color_scheme=color_scheme)
+            return shown.enter_context(_showing(page, path))
 
-    yield open_page
-    for each in pages:
-        each.page.close()
+        yield open_page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +103,12 @@ def page_of_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="session")
-def opened_kind(page_of_kind: PageOfKind, context: BrowserContext) -> Iterator[Opened]:
+def opened_kind(page_of_kind: PageOfKind, tab: Tab) -> Iterator[Opened]:
     """The page of a kind in the browser, for all tests that change no more of it than screen, colours and what is open.
 
     A test sets the screen and the colours that it needs.
     """
-    page = context.new_page()
+    page = tab("a kind")
     page.set_viewport_size({"width": 1200, "height": 800})
-    yield _opened(page, page_of_kind.path)
-    page.close()
+    with _showing(page, page_of_kind.path) as one:
+        yield one

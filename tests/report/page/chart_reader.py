@@ -11,7 +11,7 @@ from s3bench.report.page.section import ChartFigure, Section
 
 def marks(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
     """Every mark of a chart with its `values`, however panes and layers hold it."""
-    spec = chart.to_dict()
+    spec = chart.to_dict(validate=False)
     sets = spec.get("datasets", {})
     return [
         {**unit, "values": unit["data"].get("values") or sets.get(unit["data"].get("name"), [])}

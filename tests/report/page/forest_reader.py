@@ -4,15 +4,24 @@ from typing import Any
 
 import altair as alt
 
+from s3bench.report.page.drawing import draw
+from s3bench.report.page.section import ChartFigure
+
 
 def drawn_layers(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
     """The layers from the ground up, each with its values."""
-    spec = chart.to_dict()
+    spec = chart.to_dict(validate=False)
     sets = spec.get("datasets", {})
     return [
         {**layer, "values": layer["data"].get("values") or sets.get(layer["data"].get("name"), [])}
         for layer in spec["layer"]
     ]
+
+
+def drawn(figure: ChartFigure) -> str:
+    """The pictures of a chart, which is valid by the schema of Vega-Lite."""
+    figure.chart.to_dict(validate=True)
+    return draw(figure, element_id="x")
 
 
 def layers(chart: alt.TopLevelMixin, mark: str) -> list[list[dict[str, Any]]]:

@@ -1,5 +1,6 @@
 """One page of each kind, of made-up figures that resemble measured ones: for the browser's tests and the gallery."""
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,8 +117,14 @@ def _run() -> RenderedPage:
 
 
 def _compare() -> RenderedPage:
+    """What changed between two documents, with the summary of each: its benchmarks are on the page of a run."""
     after = run_document(seed=5, factors={"cli-crt": 1.21, "s5cmd": 0.8})
-    return _page(documents=(("before.json", _bare(run_document())), ("after.json", _bare(after))))
+    inputs = _inputs(documents=(("before.json", _bare(run_document())), ("after.json", _bare(after))))
+    sections = [
+        dataclasses.replace(section, parts=tuple(part for part in section.parts if part.name != "benchmarks"))
+        for section in sections_of(inputs)
+    ]
+    return RenderedPage(sections=sections, html=page_html(inputs, sections))
 
 
 def _bare(document: Document) -> Document:
@@ -178,9 +185,13 @@ PAGES: Mapping[str, Callable[[], RenderedPage]] = MappingProxyType({
 
 
 def _page(**files: object) -> RenderedPage:
-    inputs = Inputs(**{"documents": (), "gates": (), "studies": (), "bisections": (), **files})
+    inputs = _inputs(**files)
     sections = sections_of(inputs)
     return RenderedPage(sections=sections, html=page_html(inputs, sections))
+
+
+def _inputs(**files: object) -> Inputs:
+    return Inputs(**{"documents": (), "gates": (), "studies": (), "bisections": (), **files})
 
 
 def _result(source: random.Random, name: str, size: str, of: str, median_s: float) -> Result:

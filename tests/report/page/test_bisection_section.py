@@ -4,10 +4,9 @@ from msgspec.structs import replace
 
 from s3bench.report.bisection import answer_line
 from s3bench.report.page.bisection_section import bisection_section
-from s3bench.report.page.drawing import draw
 from s3bench.report.page.section import Headline
 from s3bench.report.table import Tone
-from tests.report.page.forest_reader import labels
+from tests.report.page.forest_reader import drawn, labels
 from tests.report.test_bisection import HOSTILE, record_of, slower_from
 
 
@@ -53,4 +52,4 @@ def test_hostile_names_are_texts() -> None:
     section = bisection_section(replace(record, versions=("1.0", HOSTILE), client=HOSTILE))
     assert headline(section.headline).text.isprintable()
     assert section.title.isprintable()
-    assert "\x1b" not in draw(section.figures[0], element_id="x")
+    assert "\x1b" not in drawn(section.figures[0])

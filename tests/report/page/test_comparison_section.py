@@ -12,7 +12,6 @@ from s3bench.report.comparison.cells import (
     subject_text,
 )
 from s3bench.report.page.comparison_section import comparison_section
-from s3bench.report.page.drawing import draw
 from s3bench.report.page.section import Headline, Section
 from s3bench.report.table import Table, Tone
 from tests.compare.documents import (
@@ -22,7 +21,7 @@ from tests.compare.documents import (
     slower,
     source,
 )
-from tests.report.page.forest_reader import labels, layers
+from tests.report.page.forest_reader import drawn, labels, layers
 
 OLD = client("cli-crt", "2.36.0")
 
@@ -161,7 +160,7 @@ def test_hostile_names_do_no_harm() -> None:
         text for table in section.tables for row in texts(table) for text in row
     ]
     assert all(text.isprintable() and len(text) < 2_500 for text in shown)
-    assert "<script" not in draw(section.figures[0], element_id="x")
+    assert "<script" not in drawn(section.figures[0])
 
 
 def test_parts_and_figures_have_names_of_their_own(comparison: Comparison) -> None:

@@ -15,7 +15,8 @@ from s3bench.report.page.drawing import draw
 from s3bench.report.page.gate.section import PAIRS_SHOWN_MAX, gate_section
 from s3bench.report.page.section import ChartFigure, Section
 from s3bench.report.table import Tone
-from tests.report.page.forest_reader import labels, layers
+from tests.report.conftest import many_gate
+from tests.report.page.forest_reader import drawn, labels, layers
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +187,8 @@ def test_a_waiver_and_a_warning_are_told(sections: Mapping[str, Section]) -> Non
 def test_a_replayed_record_makes_the_same_charts(gates: Mapping[str, GateRecord]) -> None:
     again = parse_record(encode_record(gates["small"]), source="x").concluded()
     first, second = (gate_section(gate) for gate in (gates["small"], again))
-    assert [figure.chart.to_dict() for figure in figures(first)] == [
-        figure.chart.to_dict() for figure in figures(second)
+    assert [figure.chart.to_dict(validate=False) for figure in figures(first)] == [
+        figure.chart.to_dict(validate=False) for figure in figures(second)
     ]
 
 
@@ -198,12 +199,15 @@ def test_200_rows_that_fail_draw_60_and_a_few_pairs(many: GateRecord) -> None:
     pairs = part(section, "pairs")
     assert len(pairs.figures) == PAIRS_SHOWN_MAX
     assert "of 200 rows are drawn" in pairs.lines[0].text
-    assert draw(section.figures[0], element_id="x"), "names of characters beyond 16 bits are not cut in their midst"
+
+
+def test_names_of_characters_beyond_16_bits_are_not_cut_in_their_midst() -> None:
+    assert drawn(gate_section(many_gate(1)).figures[0]).startswith("<svg")
 
 
 def test_every_chart_can_be_drawn(sections: Mapping[str, Section]) -> None:
     for figure in figures(sections["fail by creep"]):
-        assert draw(figure, element_id="x").startswith("<svg")
+        assert drawn(figure).startswith("<svg")
 
 
 def test_what_comes_from_outside_does_no_harm(hostile: GateRecord) -> None:

@@ -61,7 +61,7 @@ def test_a_stalled_second_is_marked_and_has_no_latency() -> None:
     assert not [each for each in labels(made.chart) if each.startswith("second 1: p")]
     grounds = [each["values"] for each in marks(made.chart) if each["mark"]["type"] == "rect"]
     assert [(each["at"], each["end"], each["words"]) for each in grounds[0]] == [(1, 3, "stalled")]
-    assert len(grounds) == len(made.chart.to_dict()["vconcat"])
+    assert len(grounds) == len(made.chart.to_dict(validate=False)["vconcat"])
     assert "Stalled, shaded: 1-2." in made.description
     assert_is_drawn(made)
 

@@ -16,7 +16,7 @@ from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.table import Tone
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.trend.metric_trend import Trend, trend_of
-from tests.report.page.forest_reader import drawn_layers, labels, layers
+from tests.report.page.forest_reader import drawn, drawn_layers, labels, layers
 from tests.trend.test_adjustment import CPU_TIME, drift
 from tests.trend.test_adjustment import points as adjustable
 from tests.trend.test_metric_trend import MEMORY, TIME, points
@@ -75,6 +75,7 @@ def test_adjusted_figures_are_drawn_over_those_that_were_measured() -> None:
     trend = trend_of(CPU_TIME, adjustable(drift(40)))
     assert trend.adjustment is not None
     figure = trend_figure(TrendSeries(title="t", trend=trend), name="x")
+    figure.chart.to_dict(validate=True)
     raw, adjusted = layers(figure.chart, "line")
     assert [value["figure"] for value in raw] == pytest.approx([point.value for point in trend.points])
     assert [value["figure"] for value in adjusted] == pytest.approx(list(trend.figures))
@@ -155,7 +156,7 @@ def test_hostile_labels_do_no_harm() -> None:
     hostile[20] = replace(hostile[20], label="<script>: (x\x1b[2J\n\u202e" + "😀" * 100_000)
     title = "<script>\x1b" + "y" * 100_000
     section = trend_section(TIME, [TrendSeries(title=title, trend=trend_of(TIME, hostile))])
-    svg = draw(section.figures[0], element_id="x")
+    svg = drawn(section.figures[0])
     assert "<script" not in svg
     assert "\x1b" not in svg
     assert "\u202e" not in svg
@@ -167,4 +168,5 @@ def test_every_unit_can_be_drawn() -> None:
     for name in ("total_time", "peak_memory", "throughput", "load.operations_rate", "wire.requests", "average_cpu"):
         if name in METRICS_BY_NAME:
             trend = trend_of(METRICS_BY_NAME[name], points((12, 1000.0)))
-            assert draw(trend_figure(TrendSeries(title="t", trend=trend), name="x"), element_id="x")
+            figure = trend_figure(TrendSeries(title="t", trend=trend), name="x")
+            assert drawn(figure)
