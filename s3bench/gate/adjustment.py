@@ -16,8 +16,8 @@ import msgspec
 from s3bench.gate.evidence import RunPair
 from s3bench.results.machine_speed import CLIENT_SLOPE, log_lengthening
 from s3bench.results.measurement import Measurement
-from s3bench.stats import signed_rank
 from s3bench.stats.covariate import Covariate, explained
+from s3bench.stats.signed_rank import SignedRankTest, hodges_lehmann
 
 MOVED_LEVEL = 0.004
 """The two-sided level at which a covariate counts as moved by the candidate."""
@@ -64,12 +64,12 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
     direction = _DIRECTION_OF_WALL_TIMES.get(metric)
     if len(pairs) < _PAIRS_MIN or (direction is None and metric not in _CPU_TIMES):
         return None
-    speed = _speed(pairs, CLIENT_SLOPE if direction is None else direction * CLIENT_SLOPE * _cpu_share(pairs))
+    speed = _speed(pairs, direction)
     wait = None if direction is None else _wait(pairs, direction)
     known = {name: covariate for name, covariate in ((_SPEED, speed), (_WAIT, wait)) if covariate is not None}
     if not known:
         return None
-    shift = None if speed is None else math.expm1(-signed_rank.hodges_lehmann(speed.differences))
+    shift = None if speed is None else math.expm1(-hodges_lehmann(speed.differences))
     moved = next((name for name, covariate in known.items() if is_moved(covariate)), "")
     if moved:
         nothing = (0.0,) * len(pairs)
@@ -86,16 +86,17 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
 
 def is_moved(covariate: Covariate) -> bool:
     """Whether the two sides of the pairs differ in the covariate, by the signed-rank test."""
-    values = covariate.differences
-    tail = min(signed_rank.p_above(values, center=0.0), signed_rank.p_below(values, center=0.0))
+    test = SignedRankTest(covariate.differences)
+    tail = min(test.p_above(0.0), test.p_below(0.0))
     return 2 * tail <= MOVED_LEVEL
 
 
-def _speed(pairs: Sequence[RunPair], expected_slope: float) -> Covariate | None:
-    """The slowness of the machine: the logarithm of one over its speed."""
+def _speed(pairs: Sequence[RunPair], direction: float | None) -> Covariate | None:
+    """The slowness of the machine: the logarithm of one over its speed. `direction` is that of a wall time, if any."""
     differences = _differences(pairs, _slowness)
     if differences is None:
         return None
+    expected_slope = CLIENT_SLOPE if direction is None else direction * CLIENT_SLOPE * _cpu_share(pairs)
     runs = (run for pair in pairs for run in (pair.baseline, pair.candidate))
     noise = 2 * fmean(run.machine_speed.error**2 for run in runs if run.machine_speed)
     return Covariate(differences=differences, expected_slope=expected_slope, noise=noise)
@@ -117,9 +118,13 @@ def _lengthening(run: Measurement) -> float | None:
 
 def _differences(pairs: Sequence[RunPair], value_of: Callable[[Measurement], float | None]) -> tuple[float, ...] | None:
     """The candidate's value less the baseline's in every pair; `None` if any lacks one, or none differs."""
-    both = [(value_of(pair.baseline), value_of(pair.candidate)) for pair in pairs]
-    known = [after - before for before, after in both if before is not None and after is not None]
-    return tuple(known) if len(known) == len(both) and any(known) else None
+    known = []
+    for pair in pairs:
+        before, after = value_of(pair.baseline), value_of(pair.candidate)
+        if before is None or after is None:
+            return None
+        known.append(after - before)
+    return tuple(known) if any(known) else None
 
 
 def _cpu_share(pairs: Sequence[RunPair]) -> float:

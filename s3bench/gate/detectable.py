@@ -7,7 +7,7 @@ drawn once for a standard deviation of 1, and every worsening and every sigma sh
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 import msgspec
@@ -66,6 +66,7 @@ def detectable(*, sigma: float, looks: Looks, limits: Limits, level: float, miss
     upper: NDArray[np.float64] = np.minimum.accumulate(uppers)
     columns = np.arange(lower.shape[1])
 
+    @cache
     def bounds_at_end(worsening: float) -> tuple[_Outcomes, _Outcomes]:
         """Whether each gate showed the worsening to be above d0, and below d1, when it was settled."""
         above, below = lower > limits.d0 - worsening, upper < limits.d1 - worsening

@@ -15,10 +15,11 @@ FALSE_DISCOVERY_RATE = 0.05
 
 def informational_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[GateRow]:
     """The other metrics that changed by more than their d0, with a false discovery rate of 5 %."""
+    metrics = policy.informational
     found = [
         (cell, metric, series)
         for cell in cells
-        for metric in policy.informational
+        for metric in metrics
         if (series := series_of(cell, metric, is_adjusted=policy.adjusts)).count
     ]
     adjusted = benjamini_hochberg([series.p_two_sided() for _, _, series in found])

@@ -33,7 +33,7 @@ from s3bench.gate.inspection import Inspector
 from s3bench.gate.instruction_counting import InstructionCounting, count_instructions
 from s3bench.gate.instruction_rows import undecided_in_time
 from s3bench.gate.live_cell import LiveCell, controls, live_cell
-from s3bench.gate.multiple_testing import RowDecisions, decide_rows
+from s3bench.gate.multiple_testing import PairNeeds, decide_rows, pairs_needed
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.row import Verdict
@@ -278,7 +278,7 @@ class _LiveGate:
     def _look_by_look(self, cells: Sequence[LiveCell], goals: Sequence[int]) -> Iterator[GateStatus]:
         """Run what is undecided of `cells` up to the next look, until nothing is, in rounds."""
         for look, goal in enumerate(goals, start=1):
-            self._undecided = self._decisions().undecided
+            self._undecided = self._needs().undecided
             going = [cell for cell in cells if cell.wants(goal) and cell.evidence.identity in self._undecided]
             progress = _LookProgress(look=look, goal=goal, going=going)
             while going:
@@ -287,20 +287,20 @@ class _LiveGate:
                     yield from self._quad(cell, progress)
                 going = [cell for cell in going if cell.wants(goal)]
 
-    def _decisions(self, *, is_over: bool = False) -> RowDecisions:
-        return decide_rows([cell.evidence for cell in self._cells], self._rules.policy, is_over=is_over)
+    def _needs(self) -> PairNeeds:
+        return pairs_needed([cell.evidence for cell in self._cells], self._rules.policy)
 
     def _most_decisive_first(self) -> Iterator[GateStatus]:
         """Run one benchmark at a time up to its next look: that whose pairs decide most, until nothing is undecided."""
         while True:
-            decisions = self._decisions()
-            self._undecided = decisions.undecided
+            needs = self._needs()
+            self._undecided = needs.undecided
             by_identity = {cell.evidence.identity: cell for cell in self._cells}
             pairs = {identity: len(cell.pairs) for identity, cell in by_identity.items()}
             pair_s = {identity: cell.pair_s for identity, cell in by_identity.items()}
-            order = by_decisiveness(decisions.open_tests, pairs, pair_s, looks=self._goals)
+            order = by_decisiveness(needs.open_tests, pairs, pair_s, looks=self._goals)
             # A benchmark with counts alone has no test that needs pairs, and no place in that order.
-            of_counts = [each for each in by_identity if each in decisions.undecided and each not in order]
+            of_counts = [each for each in by_identity if each in needs.undecided and each not in order]
             going = [by_identity[each] for each in (*order, *of_counts)]
             going = [cell for cell in going if cell.wants(self._goals[-1])]
             if not going:
@@ -339,7 +339,8 @@ class _LiveGate:
     def _count_instructions(self, warnings: list[str], *, is_over: bool) -> Iterator[GateStatus]:
         """Count instructions where a time is undecided."""
         if self._counting is not None:
-            undecided = undecided_in_time(self._decisions(is_over=is_over).rows)
+            cells = [cell.evidence for cell in self._cells]
+            undecided = undecided_in_time(decide_rows(cells, self._rules.policy, is_over=is_over).rows)
             for left in count_instructions(self._cells, undecided, self._counting, warnings, now=self._now):
                 yield replace(self._status(self._end()), counting=left)
         yield replace(self._status(self._end()), warnings=tuple(warnings))

@@ -26,15 +26,21 @@ _CONTROL_METRIC = "total_time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowDecisions:
-    """All rows, and the cells (by identity) that need further pairs for a verdict or a control.
+class PairNeeds:
+    """The cells (by identity) that need further pairs for a verdict or a control.
 
     `open_tests` are the tests that need them.
     """
 
-    rows: tuple[GateRow, ...]
     undecided: frozenset[tuple[object, ...]]
     open_tests: tuple[OpenTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowDecisions(PairNeeds):
+    """All rows, and what needs further pairs."""
+
+    rows: tuple[GateRow, ...]
 
 
 def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool = False) -> RowDecisions:
@@ -42,16 +48,34 @@ def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool 
 
     `is_over`: the time of the gate ended it, so that what is open has a last look at all of its pairs.
     """
-    tests = [test for family in _families(cells, policy) for test in _test_family(family, policy, is_over=is_over)]
+    tests = _tests(cells, policy, is_over=is_over)
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
     rows = [test.row(policy) for test in tests if not test.is_mirrored or test.is_above]
     exact = [row for cell in benchmarks for row in exact_rows(cell, policy)]
+    instructions = [row for cell in benchmarks for row in instruction_rows(cell, policy)]
+    needs = _needs(tests, cells, policy)
+    return RowDecisions(
+        rows=(*rows, *exact, *instructions, *informational_rows(benchmarks, policy)),
+        undecided=needs.undecided,
+        open_tests=needs.open_tests,
+    )
+
+
+def pairs_needed(cells: Sequence[CellEvidence], policy: Policy) -> PairNeeds:
+    """What needs further pairs, as `decide_rows` says, without the rows: for a gate that goes on."""
+    return _needs(_tests(cells, policy, is_over=False), cells, policy)
+
+
+def _tests(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool) -> list[SequentialTest]:
+    return [test for family in _families(cells, policy) for test in _test_family(family, policy, is_over=is_over)]
+
+
+def _needs(tests: Sequence[SequentialTest], cells: Sequence[CellEvidence], policy: Policy) -> PairNeeds:
     needing = [test for test in tests if test.needs_pairs]
     cap = policy.looks.cap
     undecided = frozenset(cell.identity for test in needing for cell in test.cells if len(cell.pairs) < cap)
-    instructions = [row for cell in benchmarks for row in instruction_rows(cell, policy)]
-    return RowDecisions(
-        rows=(*rows, *exact, *instructions, *informational_rows(benchmarks, policy)),
+    benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
+    return PairNeeds(
         undecided=undecided | frozenset(_with_too_few_pairs_to_count(benchmarks, policy)),
         open_tests=tuple(test.open_test(policy) for test in needing if test.pairs < cap),
     )

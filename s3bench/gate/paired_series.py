@@ -17,7 +17,8 @@ from s3bench.gate.adjustment import AdjustmentFacts, adjustment_of
 from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
-from s3bench.stats import rank_sum, signed_rank
+from s3bench.stats import rank_sum
+from s3bench.stats.signed_rank import SignedRankTest
 
 CONFIDENCE = 0.95
 
@@ -53,34 +54,37 @@ class PairedSeries:
             )
         )
 
+    @cached_property
+    def _test(self) -> SignedRankTest:
+        return SignedRankTest(self.worsenings)
+
     def p_above(self, center: float) -> float:
         """The p-value of "the worsening is `center` or less" against "more"."""
         if self.is_paired:
-            return signed_rank.p_above(self.worsenings, center=center)
+            return self._test.p_above(center)
         return rank_sum.p_greater(*self._logs(), center=center)
 
     def p_two_sided(self) -> float:
         """The p-value of "nothing changed"."""
         if not self.is_paired:
             return rank_sum.p_two_sided(*self._logs())
-        values = self.worsenings
-        return min(1.0, 2 * min(signed_rank.p_above(values, center=0.0), signed_rank.p_below(values, center=0.0)))
+        return min(1.0, 2 * min(self._test.p_above(0.0), self._test.p_below(0.0)))
 
     def lower_bound(self, level: float) -> float:
         """The lower confidence bound of the worsening (a log-ratio), one-sided of level `level`."""
         if self.is_paired:
-            return signed_rank.lower_bound(self.worsenings, alpha=level)
+            return self._test.lower_bound(level)
         return rank_sum.shift_bounds(*self._logs(), alpha=level)[0]
 
     def upper_bound(self, level: float) -> float:
         """The upper confidence bound of the worsening (a log-ratio), one-sided of level `level`."""
         if self.is_paired:
-            return signed_rank.upper_bound(self.worsenings, alpha=level)
+            return self._test.upper_bound(level)
         return rank_sum.shift_bounds(*self._logs(), alpha=level)[1]
 
     def estimate(self) -> float:
         """The Hodges-Lehmann estimate of the worsening, a log-ratio."""
-        return signed_rank.hodges_lehmann(self.worsenings) if self.is_paired else rank_sum.shift(*self._logs())
+        return self._test.hodges_lehmann() if self.is_paired else rank_sum.shift(*self._logs())
 
     def change(self) -> float:
         """The estimate as the relative change of the metric itself: 0.05 is 5 % more."""
@@ -174,12 +178,9 @@ def series_of(
 
 def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
     """The geometric mean of several paired series, pair by pair, as long as the shortest of them."""
-    count = min(each.count for each in series)
     sides = [
-        tuple(math.exp(fmean(math.log(values[number]) for values in side)) for number in range(count))
+        tuple(math.exp(fmean(logs)) for logs in zip(*(map(math.log, values) for values in side), strict=False))
         for side in ([each.baseline for each in series], [each.candidate for each in series])
     ]
-    explained = tuple(
-        fmean((each.explained or (0.0,) * each.count)[number] for each in series) for number in range(count)
-    )
+    explained = tuple(map(fmean, zip(*(each.explained or (0.0,) * each.count for each in series), strict=False)))
     return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign, explained=explained)

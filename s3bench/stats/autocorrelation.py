@@ -118,8 +118,8 @@ def neighbour_correlation(values: Sequence[float]) -> float:
     size = len(values)
     if size < _VALUES_MIN:
         return 0.0
-    ordered = np.array(values)
-    ranks = ((ordered[:, None] > ordered).sum(axis=1) + (ordered[:, None] >= ordered).sum(axis=1)) / 2
+    ordered = np.sort(values)
+    ranks = (np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")) / 2
     spread = float(((ranks - ranks.mean()) ** 2).sum())
     if spread == 0:
         return 0.0

@@ -9,7 +9,9 @@ than that of the conditional maximum likelihood, which a single estimate near th
 """
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +54,24 @@ def selected_estimate(
     assert error > 0, "an estimate without error needs no correction"
     least = min(max(threshold, estimate - _REACH * error), estimate - error / 100)
     below, above = _middles(least, estimate), _middles(estimate, estimate + _REACH * error)
-    values = estimate + error * np.linspace(_LOWEST, _HIGHEST, _VALUES)
+    values = (estimate + error * np.linspace(_LOWEST, _HIGHEST, _VALUES)).tolist()
     both = np.concatenate([below[0], above[0]])
-    logs = -(((both[None] - values[:, None]) / error) ** 2) / 2 + _log_selected(both, error, earlier)
-    mass = np.exp(logs - logs.max(axis=1, keepdims=True))
-    under, over = mass[:, :_CELLS].sum(axis=1) * below[1], mass[:, _CELLS:].sum(axis=1) * above[1]
-    chances = over / (under + over)  # of an estimate at least as large, given its selection; rises with the value
+    log_selected = _log_selected(both, error, earlier)
+
+    @cache
+    def chance_of(value: float) -> float:
+        """The chance of an estimate at least as large, given its selection; rises with the true value."""
+        logs = -(((both - value) / error) ** 2) / 2 + log_selected
+        mass = np.exp(logs - logs.max())
+        under, over = mass[:_CELLS].sum() * below[1], mass[_CELLS:].sum() * above[1]
+        return float(over / (under + over))
 
     def value_at(chance: float) -> float:
-        return float(np.interp(chance, chances, values, left=-math.inf))
+        place = bisect_right(values, chance, key=chance_of)
+        if place in {0, _VALUES}:
+            return -math.inf if place == 0 else values[-1]
+        between = values[place - 1 : place + 1]
+        return float(np.interp(chance, [chance_of(value) for value in between], between))
 
     tail = (1 - confidence) / 2
     return SelectedEstimate(estimate=value_at(0.5), low=value_at(tail), high=value_at(1 - tail))

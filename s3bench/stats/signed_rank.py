@@ -26,47 +26,73 @@ itself at 1 %, by 5 % at 0.1 %.
 """
 
 
-def hodges_lehmann(values: Sequence[float]) -> float:
-    """The median of all Walsh averages, i <= j (Hodges & Lehmann, Annals of Mathematical Statistics 34, 1963).
+class SignedRankTest:
+    """The test of one sample, whose Walsh averages are formed once for all that is asked."""
 
-    Needs at least one value.
-    """
-    return PairwiseSums.walsh_averages(sorted_sample(values)).median()
+    def __init__(self, values: Sequence[float]) -> None:
+        self._size = len(values)
+        self._averages = PairwiseSums.walsh_averages(sorted_sample(values))
+
+    def hodges_lehmann(self) -> float:
+        """The median of all Walsh averages, i <= j (Hodges & Lehmann, Annals of Mathematical Statistics 34, 1963).
+
+        Needs at least one value.
+        """
+        return self._averages.median()
+
+    def lower_bound(self, alpha: float) -> float:
+        """The lower confidence bound of level `alpha`: the centre lies below it with at most that probability.
+
+        It is the order statistic of the Walsh averages that inverts the signed-rank test against "greater" (Tukey
+        1949); -inf for too few values to reach `alpha`. Exact up to `EXACT_VALUES_MAX` values, then the normal
+        approximation with continuity correction.
+        """
+        count = critical_count(self._size, alpha)
+        return self._averages.nth(self._averages.size - count) if count <= self._averages.size else -math.inf
+
+    def upper_bound(self, alpha: float) -> float:
+        """The upper confidence bound of level `alpha`, as `lower_bound`; +inf for too few values."""
+        count = critical_count(self._size, alpha)
+        return self._averages.nth(count - 1) if count <= self._averages.size else math.inf
+
+    def p_above(self, center: float) -> float:
+        """The one-sided p-value of "the centre is `center` or less" against "greater"; 1 where there are no values.
+
+        It is at most alpha exactly when `lower_bound(alpha) > center`, ties and zeros included.
+        """
+        return _tail(self._size, self._averages.count_above(center))
+
+    def p_below(self, center: float) -> float:
+        """The one-sided p-value of "the centre is `center` or more" against "less"; 1 where there are no values.
+
+        It is at most alpha exactly when `upper_bound(alpha) < center`, ties and zeros included.
+        """
+        return _tail(self._size, self._averages.count_below(center))
+
+
+def hodges_lehmann(values: Sequence[float]) -> float:
+    """`SignedRankTest.hodges_lehmann` of `values`."""
+    return SignedRankTest(values).hodges_lehmann()
 
 
 def lower_bound(values: Sequence[float], *, alpha: float) -> float:
-    """The lower confidence bound of level `alpha`: the centre lies below it with at most that probability.
-
-    It is the order statistic of the Walsh averages that inverts the signed-rank test against "greater" (Tukey 1949);
-    -inf for too few values to reach `alpha`. Exact up to `EXACT_VALUES_MAX` values, then the normal approximation with
-    continuity correction.
-    """
-    sums = PairwiseSums.walsh_averages(sorted_sample(values))
-    count = critical_count(len(values), alpha)
-    return sums.nth(sums.size - count) if count <= sums.size else -math.inf
+    """`SignedRankTest.lower_bound` of `values`."""
+    return SignedRankTest(values).lower_bound(alpha)
 
 
 def upper_bound(values: Sequence[float], *, alpha: float) -> float:
-    """The upper confidence bound of level `alpha`, as `lower_bound`; +inf for too few values."""
-    sums = PairwiseSums.walsh_averages(sorted_sample(values))
-    count = critical_count(len(values), alpha)
-    return sums.nth(count - 1) if count <= sums.size else math.inf
+    """`SignedRankTest.upper_bound` of `values`."""
+    return SignedRankTest(values).upper_bound(alpha)
 
 
 def p_above(values: Sequence[float], *, center: float) -> float:
-    """The one-sided p-value of "the centre is `center` or less" against "greater"; 1 where there are no values.
-
-    It is at most alpha exactly when `lower_bound(values, alpha=alpha) > center`, ties and zeros included.
-    """
-    return _tail(len(values), PairwiseSums.walsh_averages(sorted_sample(values)).count_above(center))
+    """`SignedRankTest.p_above` of `values`."""
+    return SignedRankTest(values).p_above(center)
 
 
 def p_below(values: Sequence[float], *, center: float) -> float:
-    """The one-sided p-value of "the centre is `center` or more" against "less"; 1 where there are no values.
-
-    It is at most alpha exactly when `upper_bound(values, alpha=alpha) < center`, ties and zeros included.
-    """
-    return _tail(len(values), PairwiseSums.walsh_averages(sorted_sample(values)).count_below(center))
+    """`SignedRankTest.p_below` of `values`."""
+    return SignedRankTest(values).p_below(center)
 
 
 def _tail(size: int, count: int) -> float:

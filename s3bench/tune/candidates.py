@@ -6,7 +6,7 @@ A new setting needs an expected improvement on the best one, or a probability to
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
 
@@ -32,6 +32,7 @@ class Candidates:
     header: Header
     space: Space
     evidence: TrialEvidence
+    _models: dict[str, SearchModel | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def known(self) -> tuple[SettingEstimate, ...]:
@@ -91,7 +92,7 @@ class Candidates:
         )
 
     def _posteriors_of(self, client: str, settings: Sequence[Setting]) -> tuple[Posterior, ...]:
-        model = search_model_of(self.header, self.evidence.trials, client)
+        model = self._model(client)
         if model is None or not settings:
             return ()
         limit = self.header.max_memory_bytes
@@ -103,6 +104,12 @@ class Candidates:
             noise=self.evidence.noise,
             max_memory_bytes=None if limit is None else limit / (1 + MEMORY_MARGIN),
         )
+
+    def _model(self, client: str) -> SearchModel | None:
+        """The search model of a client, fitted once."""
+        if client not in self._models:
+            self._models[client] = search_model_of(self.header, self.evidence.trials, client)
+        return self._models[client]
 
 
 def search_model_of(header: Header, trials: Sequence[Trial], client: str) -> SearchModel | None:

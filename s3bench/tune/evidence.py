@@ -80,7 +80,7 @@ class TrialEvidence:
 
     def estimates(self) -> tuple[SettingEstimate, ...]:
         """The estimates of all settings: best first, then those with capped runs only, then those that failed."""
-        return tuple(sorted(self._estimates.values(), key=lambda each: (each.runs == 0, each.value)))
+        return self._ranked
 
     def estimate(self, setting: Setting) -> SettingEstimate | None:
         """The estimate of `setting`; `None` if it was not run."""
@@ -118,6 +118,10 @@ class TrialEvidence:
         for trial in self.trials:
             runs.setdefault(trial.setting, []).append(trial)
         return runs
+
+    @cached_property
+    def _ranked(self) -> tuple[SettingEstimate, ...]:
+        return tuple(sorted(self._estimates.values(), key=lambda each: (each.runs == 0, each.value)))
 
     @cached_property
     def _estimates(self) -> Mapping[Setting, SettingEstimate]:
@@ -192,8 +196,7 @@ def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.
     pairs = [(columns[setting], rows[block]) for setting, block in zip(settings, blocks, strict=True)]
     groups = _groups(len(columns) + len(rows), pairs)
     design = np.zeros((len(pairs), groups.size))
-    for run, pair in enumerate(pairs):
-        design[run, pair] = 1.0
+    design[np.arange(len(pairs))[:, np.newaxis], np.reshape(pairs, (-1, 2)).astype(np.intp)] = 1.0
     sums = np.array([_constraint(groups == group, len(columns), list(rows)) for group in np.unique(groups)], np.float64)
     inverse = np.linalg.inv(design.T @ design + sums.T @ sums).astype(np.float64)
     effects = inverse @ (design.T @ logs)
@@ -223,7 +226,8 @@ def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     groups = np.arange(size)
     for first, second in pairs:
         kept, lost = sorted((groups[first], groups[second]))
-        groups[groups == lost] = kept
+        if kept != lost:
+            groups[groups == lost] = kept
     return groups
 
 

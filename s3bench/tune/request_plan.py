@@ -46,6 +46,7 @@ class RequestPlan:
     fill_bytes: int = 0
 
 
+@lru_cache(maxsize=_PLANS_KEPT)
 def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
     """The requests that a client makes for `workload` under `setting`."""
     if workload.sizes:
@@ -71,7 +72,6 @@ def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> Reque
     )
 
 
-@lru_cache(maxsize=_PLANS_KEPT)
 def _plan_mixed(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
     """The requests for files of several sizes, each size planned as if it were alone.
 

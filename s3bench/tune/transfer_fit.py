@@ -101,6 +101,11 @@ class Points:
         )
 
     @cached_property
+    def every_plan(self) -> Plans:
+        """`plans`, then `slower`."""
+        return self.plans.and_also(self.slower)
+
+    @cached_property
     def start_up_median_s(self) -> float:
         """The median of the settings' start-up times."""
         return float(np.median(self.start_up_s))
@@ -183,6 +188,7 @@ _HIGHS = logarithms_of(item.high for item in PARAMETERS)
 
 _ROUNDS_MAX = 60
 _STEP = 1e-5
+_SHIFTS = np.vstack((np.zeros(len(PARAMETERS)), np.eye(len(PARAMETERS)) * _STEP))  # none, then one parameter each
 _DAMPING_MAX = 1e9
 _CONVERGED = 1e-6
 
@@ -194,8 +200,9 @@ def _least_squares(points: Points, cpu: Cpu, start: Array) -> Array:
     for _ in range(_ROUNDS_MAX):
         derivatives = derivatives_of(lambda there: residuals_of(there, points, cpu), here)
         curvature, gradient = derivatives.T @ derivatives, derivatives.T @ residuals
+        diagonal = np.diag(np.diag(curvature))
         while damping < _DAMPING_MAX:
-            step = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
+            step = np.linalg.solve(curvature + damping * diagonal, gradient)
             there = np.clip(here - step, _LOWS, _HIGHS)
             new_residuals = residuals_of(there, points, cpu)
             gain = float(residuals @ residuals - new_residuals @ new_residuals)
@@ -215,16 +222,18 @@ def derivatives_of(function: Callable[[Array], Array], here: Array) -> Array:
 
     `function` takes rows of parameters and returns a row of values for each.
     """
-    values = function(np.vstack((here, here + np.eye(here.size) * _STEP)))
+    values = function(here + _SHIFTS)
     return np.asarray((values[1:] - values[0]) / _STEP).T
 
 
 def residuals_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:
     """The residuals in standard deviations: of the times in log space, and of each parameter from its prior."""
-    times = np.log(plan_s(logarithms, points.plans, points.link, cpu) / points.transfer_s) / _NOISE
+    seconds = plan_s(logarithms, points.every_plan, points.link, cpu)
+    measured = points.transfer_s.size
+    times = np.log(seconds[..., :measured] / points.transfer_s) / _NOISE
     from_priors = (logarithms - _CENTRES) / _FACTORS
     if not points.slower_than_s.size:
         return np.concatenate((times, from_priors), axis=-1)
-    slower_s = points.start_up_median_s + plan_s(logarithms, points.slower, points.link, cpu)
+    slower_s = points.start_up_median_s + seconds[..., measured:]
     short = np.minimum(0.0, np.log(slower_s / points.slower_than_s)) / _NOISE
     return np.concatenate((times, short, from_priors), axis=-1)

@@ -107,6 +107,11 @@ class Plans:
             filling=column(min(item.lanes, item.requests) for item in plans),
         )
 
+    def and_also(self, others: "Plans") -> "Plans":
+        """These, then `others`."""
+        columns = ((name, (getattr(self, name), getattr(others, name))) for name in self.__slots__)
+        return Plans(**{name: np.concatenate(both) for name, both in columns})
+
     def without(self, number: int) -> "Plans":
         """All but one of them."""
         return Plans(**{name: np.delete(getattr(self, name), number) for name in self.__slots__})

@@ -5,6 +5,7 @@ Owns the noise and the loop of looks. All of it is drawn from the generator it i
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from s3bench.gate.evidence import ClientCellEvidence, RunPair
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks, Spending
-from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.multiple_testing import decide_rows, pairs_needed
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.evidence_maker import MEMORY_BYTES, run
@@ -36,7 +37,7 @@ class SizePolicy(Policy, frozen=True, kw_only=True):
     """A policy under which nothing is judged for information alone, which takes most of the time."""
 
     @property
-    def informing(self) -> tuple[str, ...]:
+    def informational(self) -> tuple[str, ...]:
         return ()
 
 
@@ -134,13 +135,27 @@ def _shifted(log_values: Array, worsenings: Sequence[float]) -> Array:
     return log_values
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties
 class Outcome:
-    """How a gate ended: its rows, the cells with the pairs that they were given, and the rows after each look."""
+    """How a gate ended under `rules`: the cells with the pairs that they had at each look; the last look is the end."""
 
-    rows: tuple[GateRow, ...]
-    cells: tuple[ClientCellEvidence, ...]
-    after_looks: tuple[tuple[GateRow, ...], ...]
+    rules: Policy
+    looks: tuple[tuple[ClientCellEvidence, ...], ...]
+
+    @property
+    def cells(self) -> tuple[ClientCellEvidence, ...]:
+        """The cells with all the pairs that they were given."""
+        return self.looks[-1]
+
+    @cached_property
+    def rows(self) -> tuple[GateRow, ...]:
+        """The rows at the end."""
+        return decide_rows(self.cells, self.rules).rows
+
+    @cached_property
+    def after_looks(self) -> tuple[tuple[GateRow, ...], ...]:
+        """The rows after each look."""
+        return tuple(decide_rows(cells, self.rules).rows for cells in self.looks)
 
     def failed(self, kind: RowKind) -> list[GateRow]:
         """The rows of this kind whose worsening was shown to be above d0."""
@@ -155,16 +170,15 @@ class Outcome:
 def run_gate(whole: Sequence[ClientCellEvidence], rules: Policy) -> Outcome:
     """Judge after every look, and give further pairs to the undecided alone."""
     cells = [replace(cell, pairs=()) for cell in whole]
-    undecided = {cell.identity for cell in cells}
-    after_looks = []
+    undecided = frozenset(cell.identity for cell in cells)
+    looks = []
     for pairs in rules.looks.pairs:
         cells = [
             replace(cell, pairs=full.pairs[:pairs]) if cell.identity in undecided else cell
             for cell, full in zip(cells, whole, strict=True)
         ]
-        decisions = decide_rows(cells, rules)
-        after_looks.append(decisions.rows)
-        undecided = set(decisions.undecided)
+        looks.append(tuple(cells))
+        undecided = pairs_needed(cells, rules).undecided
         if not undecided:
             break
-    return Outcome(rows=after_looks[-1], cells=tuple(cells), after_looks=tuple(after_looks))
+    return Outcome(rules=rules, looks=tuple(looks))

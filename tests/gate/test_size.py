@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence
-from s3bench.gate.multiple_testing import decide_rows
+from s3bench.gate.multiple_testing import decide_rows, pairs_needed
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.size import cells_to_size
@@ -109,9 +109,9 @@ def sizes_of(truth: float, sigma: float, count: int, *, is_fresh: bool) -> list[
         cell = whole
         for pairs in TIME_ALONE.looks.pairs:
             cell = replace(whole, pairs=whole.pairs[:pairs])
-            if not (decided := decide_rows([cell], TIME_ALONE)).undecided:
+            if not pairs_needed([cell], TIME_ALONE).undecided:
                 break
-        if decided.rows[0].verdict is Verdict.FAIL:
+        if decide_rows([cell], TIME_ALONE).rows[0].verdict is Verdict.FAIL:
             if is_fresh:
                 cell = with_fresh(cell, *(math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(12)))
             found.append(row_of(cell))

@@ -65,8 +65,10 @@ class ArrivalCounts:
                 self._coarsen()
                 found = self._bins[int(at_s // self._width_s)]
         found[group] += 1
-        self.first_s = min(self.first_s, at_s)
-        self.last_s = max(self.last_s, at_s)
+        if at_s < self.first_s:  # noqa: PLR1730 (min and max take longer, for each of millions of lines)
+            self.first_s = at_s
+        if at_s > self.last_s:  # noqa: PLR1730 (the same)
+            self.last_s = at_s
         if not self._has_fractions and at_s != int(at_s):
             self._has_fractions = True
 

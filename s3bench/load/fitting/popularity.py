@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.stats.poisson import poisson_cdf
+from s3bench.stats.poisson import poisson_cdf, poisson_cdfs
 from s3bench.stats.proportion import wilson
 
 KEYS_MIN = 20
@@ -100,8 +100,8 @@ class Spectrum:
         ranks, weights = _ranks(objects)
         masses = ranks**-exponent
         means = np.maximum(self.reads * masses / (weights * masses).sum(), _TINY)
-        below = [poisson_cdf(0, means), *(poisson_cdf(int(edge), means) for edge in self.edges), np.ones_like(means)]
-        return weights, np.maximum(np.diff(np.stack(below, axis=1), axis=1), 0.0)
+        below = np.column_stack((poisson_cdfs([0, *self.edges.tolist()], means), np.ones_like(means)))
+        return weights, np.maximum(np.diff(below, axis=1), 0.0)
 
 
 def fit_popularity(spectrum: Spectrum) -> Popularity | None:
