@@ -268,6 +268,11 @@ class PhaseSums:
                 f"{expired.count:,} planned operations found no free thread within the time limit and count as failed, "
                 "although no request was sent: add --threads"
             )
+        if session_errors := [each.session_error for each in self.ended if each.session_error]:
+            warnings.append(
+                "a session with the directory bucket could not be renewed, and requests fail once it has expired: "
+                + session_errors[0]
+            )
         if silent:
             warnings.append(
                 f"{len(silent)} of {len(self.window.workers)} workers did not report their end: "

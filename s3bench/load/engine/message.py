@@ -102,7 +102,8 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
     the oldest attempt. For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` if the
     kernel does not report it. `cores_awake`: whether all cores were kept out of idle states, `None` in closed loop.
-    `written` is for each job how many new objects there are from the worker's first on without gap.
+    `session_error`: why a session with a directory bucket could not be renewed, empty if none failed. `written` is for
+    each job how many new objects there are from the worker's first on without gap.
     """
 
     worker: int
@@ -117,6 +118,7 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     oldest_attempt_ns: int = 0
     run_delay_ns: int | None = None
     cores_awake: bool | None = None
+    session_error: str = ""
 
 
 class WorkerFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -25,6 +25,7 @@ RENEWED_S = 180.0
 _RETRIED_S = 5.0
 _LIMIT_S = 10.0
 _REPLY_BYTES_MAX = 1 << 20
+_WHY_MAX = 500
 
 
 class SessionKeys:
@@ -40,6 +41,7 @@ class SessionKeys:
         self._wait = wait or self._ended.wait
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._keys = Keys()
+        self._error = ""
 
     def __enter__(self) -> Self:
         self._keys = self._create()
@@ -54,13 +56,20 @@ class SessionKeys:
         """The keys of the newest session."""
         return self._keys
 
+    def take_error(self) -> str:
+        """Why the last session that could not begin could not; empty if none failed since this was last asked."""
+        error, self._error = self._error, ""
+        return error
+
     def _renew(self) -> None:
         wait_s = RENEWED_S
         while not self._wait(wait_s):
             wait_s = _RETRIED_S
-            with contextlib.suppress(S3BenchError):
+            try:
                 self._keys = self._create()
                 wait_s = RENEWED_S
+            except S3BenchError as error:
+                self._error = error.why
 
 
 def create_session(target: RequestTarget, context: ssl.SSLContext | None) -> Keys:
@@ -83,7 +92,7 @@ def create_session(target: RequestTarget, context: ssl.SSLContext | None) -> Key
     found = {node.tag.rpartition("}")[2]: node.text or "" for node in root.iter()}
     access_key, secret_key, token = (found.get(name) for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
     if response.status != http.HTTPStatus.OK or not (access_key and secret_key and token):
-        raise _failed(f"{response.status} {found.get('Code', '')}: {found.get('Message', '')}")
+        raise _failed(f"{response.status} {found.get('Code', '')}: {found.get('Message', '')}"[:_WHY_MAX])
     return Keys(access_key=access_key, secret_key=secret_key, token=token, region=target.keys.region)
 
 

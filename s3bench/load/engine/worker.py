@@ -175,6 +175,8 @@ class Worker:
             gc.unfreeze()
             gc.enable()
             self._engine = None
+        if self._session_keys is not None:
+            ended = msgspec.structs.replace(ended, session_error=self._session_keys.take_error())
         self._channel.send(ended, limit_s=_TALK_S)
 
     def on_event(self, events: int) -> None:

@@ -308,6 +308,13 @@ def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
     assert found.warnings == ("1 of 2 workers did not report their end: their operations are missing",)
 
 
+def test_a_session_that_could_not_be_renewed_is_told_once() -> None:
+    loop = closed_loop(length_ns=MS, end_ns=NS, workers=2)
+    failed = [msgspec.structs.replace(ended(worker), session_error="503 SlowDown") for worker in (0, 1)]
+    (warning,) = told(phase(), records(loop, end_ns=NS, workers=2), *failed, workers=2).warnings
+    assert warning.endswith("fail once it has expired: 503 SlowDown")
+
+
 @pytest.mark.parametrize(("late_ns", "nodes", "count"), [(100 * MS, 2, 0), (101 * MS, 2, 1), (NS, 1, 0)])
 def test_nodes_that_did_not_begin_together_are_told(late_ns: int, nodes: int, count: int) -> None:
     made = PhaseAggregation(phase(), workers=2, nodes=nodes)

@@ -67,6 +67,7 @@ def test_a_session_is_renewed_before_it_ends_and_tried_again_where_that_fails() 
         turns.turn()
         assert turns.asked.get(timeout=TURN_S) < RENEWED_S
         assert keys.current().token == "t2"
+        assert [keys.take_error(), keys.take_error()] == ["the server is gone", ""]
         creator.fails = False
         turns.turn()
         assert turns.asked.get(timeout=TURN_S) == RENEWED_S
