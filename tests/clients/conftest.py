@@ -4,10 +4,13 @@ of the shape that carries AWS's aws-cli v2: wheel -> .tgz -> layer.zip -> dist."
 import base64
 import hashlib
 import io
+import shutil
+import subprocess
 import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,26 @@ from s3bench.clients.driver import DRIVER
 from s3bench.clients.store import ClientStore
 
 sys.path.append(str(DRIVER.parent))  # as in the driver's process, where backends import `s3bench_probe`
+
+PYTHONS = sorted({sys.executable, *filter(None, (shutil.which(f"python3.{minor}") for minor in range(9, 15)))})
+
+
+@cache
+def interpreter(python: str) -> str:
+    """The interpreter that a program of `PYTHONS` starts, which may be a version manager's script; "" if none does."""
+    told = subprocess.run(
+        [python, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=False
+    )
+    return told.stdout.strip() if told.returncode == 0 else ""
+
+
+@pytest.fixture
+def python(request: pytest.FixtureRequest) -> str:
+    """An interpreter that a test is to run in; without one the test is skipped."""
+    found = interpreter(request.param)
+    if not found:
+        pytest.skip(f"{request.param} does not start")
+    return found
 
 
 @pytest.fixture

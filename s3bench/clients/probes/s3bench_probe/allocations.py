@@ -31,6 +31,8 @@ _STEP = 1.002
 _TRANSIENT_MIN_BYTES = 64 << 10
 # Calls of functions written in C are as many again, and tell nothing more.
 _EVENTS = frozenset({"call", "return"})
+# So long a thread waits for another one that looks at what is held, and which a forked child does not have.
+_TAKING_S_MAX = 5.0
 # Within so many events after the peak, the first one of another thread is a moment as well.
 _EVENTS_OF_OTHERS = 100
 _IMPORT_SYSTEM = ("<frozen importlib", "<frozen zipimport", "pyimod0")
@@ -67,8 +69,8 @@ class _Peak:
     """Learns when the process reaches its peak."""
 
     def __init__(self) -> None:
-        # The peak in KiB whenever it has grown, and the moments.
-        self._rises: list[tuple[int, list[_Moment]]] = []
+        # The peak in KiB whenever it has grown, with the thread and the moment; after that, the next of another thread.
+        self._rises: list[tuple[int, int, _Moment]] = []
 
     def start(self) -> None:
         _call_at_each_event(self._make_look())
@@ -89,11 +91,11 @@ class _Peak:
             kib = read_kib()
             if kib > next_kib:
                 next_kib, thread, left = kib * _STEP, get_ident(), _EVENTS_OF_OTHERS
-                rises.append((kib, [(key, count)]))
+                rises.append((kib, thread, (key, count)))
             elif left:
                 left -= 1
                 if get_ident() != thread:
-                    rises[-1][1].append((key, count))
+                    rises.append((kib, get_ident(), (key, count)))
                     left = 0
 
         return look
@@ -101,9 +103,11 @@ class _Peak:
     def report(self) -> dict[str, Any]:
         if not self._rises:
             return {}
-        highest, _ = self._rises[-1]
-        moments = next(moments for kib, moments in self._rises if kib >= highest * _NEAR_PEAK)
-        return {"peak_bytes": highest << 10, "moments": moments}
+        highest, _, _ = self._rises[-1]
+        near = [(thread, moment) for kib, thread, moment in self._rises if kib >= highest * _NEAR_PEAK]
+        first_thread, first = near[0]
+        of_another = [moment for thread, moment in near if thread != first_thread]
+        return {"peak_bytes": highest << 10, "moments": [first, *of_another[:1]]}
 
 
 class _Allocations:
@@ -127,6 +131,7 @@ class _Allocations:
     def _make_look(self) -> Any:
         """Make the function that notes new functions, and looks at the memory when a moment is there."""
         left, functions, get_ident = self._left, self._functions, _thread.get_ident
+        taking = _thread.allocate_lock()
         traced, reset_peak = _tracemalloc.get_traced_memory, _tracemalloc.reset_peak
         thread = 0
 
@@ -137,15 +142,18 @@ class _Allocations:
             code = frame.f_code
             if event == "call" and (code.co_filename, code.co_firstlineno) not in functions:
                 self._note(frame)
-            size, peak = traced()
-            key = (code.co_filename, code.co_firstlineno, code.co_name)
+            key, is_moment = (code.co_filename, code.co_firstlineno, code.co_name), False
             if key in left:
                 left[key] -= 1
-                if left[key] == 0 and peak > self._taken_bytes:
-                    running = frame.f_back if event == "call" else frame
-                    if thread != get_ident():  # that one ran until now, and was interrupted between two events
-                        running = sys._current_frames().get(thread, running)  # noqa: SLF001 (no other way)
-                    self._take(size, peak, running)
+                is_moment = left[key] == 0 and taking.acquire(timeout=_TAKING_S_MAX)
+            size, peak = traced()
+            if is_moment:
+                running = frame.f_back if event == "call" else frame
+                if thread != get_ident():  # that one ran until now, and was interrupted between two events
+                    running = sys._current_frames().get(thread, running)  # noqa: SLF001 (no other way)
+                self._take(peak - size, running)
+                reset_peak()  # without what the probe dropped again
+                taking.release()
             thread = get_ident()
             reset_peak()
 
@@ -163,19 +171,22 @@ class _Allocations:
         module = str(frame.f_globals.get("__name__", ""))
         self._functions[code.co_filename, code.co_firstlineno] = (last, module, name)
 
-    def _take(self, size: int, peak: int, running: Any) -> None:
-        """Keep what is held, and what `running` dropped again since the call or return before."""
+    def _take(self, dropped: int, running: Any) -> None:
+        """Keep what is held, and what `running` dropped again since the call or return before, if it is the most.
+
+        What is hardly more is the same memory, which another thread has dropped since the moment before.
+        """
         traces: Any = _tracemalloc._get_traces()  # noqa: SLF001 (what `take_snapshot` calls)
         held: dict[_Lines, int] = {}
         for _domain, size_bytes, lines, *_ in traces:
             if lines[0][0] != _OWN_FILE:
                 held[lines] = held.get(lines, 0) + size_bytes
-        dropped = peak - size
         if dropped >= _TRANSIENT_MIN_BYTES:
             lines = self._lines_of(running)
             held[lines] = held.get(lines, 0) + dropped
-            size += dropped
-        self._held, self._taken_bytes = held, size
+        taken_bytes = sum(held.values())
+        if not self._held or taken_bytes - self._taken_bytes >= _TRANSIENT_MIN_BYTES:
+            self._held, self._taken_bytes = held, taken_bytes
 
     def _lines_of(self, frame: Any) -> _Lines:
         """Where a frame and its callers are; some may have been called before `start`."""
