@@ -3,8 +3,10 @@
 Contents are immutable and shared by copies.
 """
 
+import functools
 import os
 import random
+import weakref
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -127,10 +129,14 @@ class NoiseBlock:
 
     def __init__(self, seed: int) -> None:
         self.descriptor = open_anonymous("s3bench-noise")
+        weakref.finalize(self, os.close, self.descriptor)
         os.write(self.descriptor, random.Random(seed).randbytes(NOISE_BYTES))  # noqa: S311 (noise, not a secret)
 
-    def __del__(self) -> None:
-        os.close(self.descriptor)
+
+@functools.lru_cache(maxsize=1)
+def noise_block(seed: int) -> NoiseBlock:
+    """Make the block once for all emulators of a process: that takes a tenth of a second, and nobody writes to it."""
+    return NoiseBlock(seed)
 
 
 class Stretches:

@@ -12,7 +12,7 @@ from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.configuration import ConfigurationOperations
-from s3bench.s3.emulator.content import NoiseBlock
+from s3bench.s3.emulator.content import noise_block
 from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.default_encryption import DefaultEncryptionOperations
 from s3bench.s3.emulator.deleting import DeleteOperations
@@ -95,7 +95,7 @@ class Emulator:
         self._settings = settings
         self._now = now
         self._memory = Memory(settings.memory_limit_bytes)
-        noise = NoiseBlock(settings.seed) if settings.discard else None
+        noise = noise_block(settings.seed) if settings.discard else None
         self._intentions = Intentions(self._memory, noise=noise, md5_always=settings.md5_always)
         self._store = ObjectStore(settings.seed, settings.region)
         self._authenticator: Authenticator | None = None
