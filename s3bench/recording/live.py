@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -206,19 +207,22 @@ def _argv(command: TypedCommand, url: str) -> tuple[str, ...]:
 
 def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int:
     """The exit code of the command, its output on our stderr; interrupted, it is ended with all that it started."""
-    try:
-        process = subprocess.Popen(argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2)
-    except OSError as error:
-        raise BadInput(
-            f"`{argv[0]}` cannot be started",
-            error.strerror or str(error),
-            "put its directory on the PATH, or write its path",
-        ) from error
-    try:
-        return process.wait()
-    except BaseException:
-        _end(process)
-        raise
+    # A thread starts it, which no signal interrupts: the main thread could lose what has just started.
+    with ThreadPoolExecutor(max_workers=1) as starter:
+        starting = starter.submit(
+            subprocess.Popen, argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2
+        )
+        try:
+            return starting.result().wait()
+        except OSError as error:
+            raise BadInput(
+                f"`{argv[0]}` cannot be started",
+                error.strerror or str(error),
+                "put its directory on the PATH, or write its path",
+            ) from error
+        except BaseException:
+            _end(starting.result())
+            raise
 
 
 def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) -> ClientFailed:

@@ -142,8 +142,9 @@ def test_ctrl_c_ends_the_command_and_writes_nothing(environment: dict[str, str],
     command = (*COMMAND, "record", "-o", "d.json", "--as", "s3 ls", "--", "sh", "-c", "touch started; exec sleep 50")
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 30
-        while not marker.exists() and time.monotonic() < deadline and process.poll() is None:
-            os.sched_yield()
+        while not marker.exists() and time.monotonic() < deadline:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.01)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
