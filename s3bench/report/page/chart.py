@@ -1,9 +1,9 @@
 """What charts have in common: data that are not validated, layers, and series that differ in colour and in shape."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import altair as alt
 from altair.utils.schemapi import disable_debug_mode
@@ -14,6 +14,8 @@ disable_debug_mode()  # or Altair would validate each part of each chart when it
 
 Layered: TypeAlias = alt.LayerChart | alt.FacetChart
 """What `alt.layer` makes."""
+
+_Channel = TypeVar("_Channel", bound=alt.SchemaBase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,11 @@ def inline(values: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     data = alt.InlineData(values=[])
     data["values"] = list(values)
     return data
+
+
+def constant(channel: Callable[[Any], _Channel], value: float | str) -> _Channel:
+    """A channel that is the same for all marks. Of `alt.value`, Altair finds the class at each use, in 10 ms."""
+    return channel(value)
 
 
 def layered(

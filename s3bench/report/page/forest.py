@@ -14,6 +14,7 @@ from s3bench.report.page.chart import (
     MarkerStyle,
     chart_of,
     color_and_shape,
+    constant,
     layered,
     narrow_lines,
     present,
@@ -208,10 +209,10 @@ def _layers(
     yield point.encode(x=x("ratio"), color=color, shape=shape, description=alt.Description("label:N"))
     if is_narrow:
         words = base("ratio").mark_text(align="left", baseline="top", fontSize=12, yOffset=2 - height / 2, aria=False)
-        yield words.encode(x=alt.value(2), text=alt.Text("words:N"))
+        yield words.encode(x=constant(alt.XValue, 2), text=alt.Text("words:N"))
     else:
         figures = base("ratio").mark_text(align="left", dx=8, fontSize=12, aria=False)
-        yield figures.encode(x=alt.value("width"), text=alt.Text("figures:N"))
+        yield figures.encode(x=constant(alt.XValue, "width"), text=alt.Text("figures:N"))
 
 
 def _way(metric: Metric) -> tuple[str, str]:

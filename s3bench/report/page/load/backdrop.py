@@ -7,7 +7,7 @@ import altair as alt
 
 from s3bench.report.load.cells import bytes_rate_text
 from s3bench.report.page import theme
-from s3bench.report.page.chart import chart_of
+from s3bench.report.page.chart import chart_of, constant
 from s3bench.report.page.unit import AxisUnit
 from s3bench.results.document import Document
 from s3bench.s3.network.presets import EC2_BYTES_PER_S, PREFIX
@@ -48,7 +48,7 @@ def instance_rules(instances: tuple[Instance, ...], unit: AxisUnit) -> tuple[alt
     base = chart_of(values).encode(y=alt.Y("limit:Q"))
     rule = base.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=theme.MUTED, aria=False)
     name = base.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color=theme.MUTED, aria=False)
-    return rule, name.encode(text=alt.Text("name:N"), x=alt.value("width"))
+    return rule, name.encode(text=alt.Text("name:N"), x=constant(alt.XValue, "width"))
 
 
 def _imposed(document: Document) -> Instance | None:

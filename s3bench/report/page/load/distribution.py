@@ -20,7 +20,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, color_and_shape, layered, series_styles
+from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, color_and_shape, constant, layered, series_styles
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.report.table import Table, TableColumn, column
@@ -180,7 +180,7 @@ def _pane(
         color=theme.SERIES[number % len(theme.SERIES)], stroke=theme.PAPER, strokeWidth=0.5
     )
     layers = [
-        bars.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.datum(0), description=alt.Description("label:N")),
+        bars.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=constant(alt.Y2Datum, 0), description=alt.Description("label:N")),
         *_marks(shown, unit, domain),
     ]
     return layered(layers, height=_HEIGHT, title=f"{shown.name}: {count_text(shown.histogram.count)} operations")
@@ -196,7 +196,7 @@ def _marks(shown: Distribution, unit: AxisUnit, domain: Sequence[float]) -> Iter
         yield base.mark_rule(strokeDash=[4, 3], color=theme.TEXT, aria=False)
         side: dict[str, Any] = {"align": "right", "dx": -4} if at > middle else {"align": "left", "dx": 4}
         words = base.mark_text(baseline="top", fontSize=11, color=theme.TEXT, aria=False, **side)
-        yield words.encode(text=alt.Text("name:N"), y=alt.value(line * LINE_HEIGHT))
+        yield words.encode(text=alt.Text("name:N"), y=constant(alt.YValue, line * LINE_HEIGHT))
 
 
 def _percent_axis(highest: float) -> alt.X:

@@ -17,7 +17,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, color_and_shape, layered, series_styles
+from s3bench.report.page.chart import Layered, chart_of, color_and_shape, constant, layered, series_styles
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.seconds import (
     PERCENTILES,
@@ -86,7 +86,7 @@ class LoadTimeline:
             for each, rate in zip(shown, rates, strict=True)
         ]
         y = alt.Y("value:Q", title=f"{_FLOW} ({unit.name})", scale=alt.Scale(domain=[0, top], nice=False))
-        encoded = {"x": _time(shown, title=""), "y": y, "color": alt.value(theme.SERIES[0])}
+        encoded = {"x": _time(shown, title=""), "y": y, "color": constant(alt.ColorValue, theme.SERIES[0])}
         layers = [*self._grounds(shown, top), *self._curves(values, encoded), *_failures(shown, top)]
         return _pane([*layers, *instance_rules(instances, unit)])
 

@@ -11,7 +11,7 @@ import altair as alt
 from s3bench.compare.sample import figures_of
 from s3bench.report.label import counted, one_line
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.chart import Layered, chart_of, constant, layered
 from s3bench.report.page.run.axis import HEADINGS, FigureAxis, client_marks, metric_axis
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.section import ChartFigure
@@ -159,5 +159,5 @@ def _failures(rows: Sequence[ClientResults], color: alt.Color, height: int) -> I
         ]
         if values:
             mark = chart_of(values).mark_point(shape=_FAILED_SHAPE, size=60, strokeWidth=2, filled=False, opacity=1)
-            y = alt.value(height - _FAILED_ABOVE - place * _FAILED_APART)
+            y = constant(alt.YValue, height - _FAILED_ABOVE - place * _FAILED_APART)
             yield mark.encode(x=_runs(rows), y=y, color=color, description=alt.Description("label:N"))

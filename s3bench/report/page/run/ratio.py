@@ -13,7 +13,7 @@ import altair as alt
 from s3bench.compare.sample import figures_of
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
-from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, layered, narrow_lines
+from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, constant, layered, narrow_lines
 from s3bench.report.page.run.axis import TOTAL_TIME, FigureAxis, client_marks, metric_axis, ratio_axis
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import center_text, run_dots
@@ -147,7 +147,7 @@ def _names(names: Iterable[str], rows: alt.Y, *, lead: str) -> alt.Chart:
     values = [{lead: name, "words": narrow_lines(name)} for name in names]
     text = chart_of({**value, "lines": len(value["words"])} for value in values)
     mark = text.mark_text(align="left", baseline="bottom", fontSize=12, yOffset=-3, lineHeight=LINE_HEIGHT, aria=False)
-    encoded: alt.Chart = mark.encode(x=alt.value(0), y=rows.bandPosition(0), text=alt.Text("words:N"))
+    encoded: alt.Chart = mark.encode(x=constant(alt.XValue, 0), y=rows.bandPosition(0), text=alt.Text("words:N"))
     return encoded
 
 

@@ -9,7 +9,7 @@ import altair as alt
 
 from s3bench.report.label import clipped, unique
 from s3bench.report.page import theme
-from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, constant, layered, present
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.page.unit import AxisUnit, metric_unit
@@ -153,7 +153,9 @@ def _marks(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
     styles = present(_STYLES, (_kind(change) for change in trend.changes))
     color, shape = color_and_shape("kind", styles, title="change:", titleOrient="left", offset=42)
     point = chart_of(values).mark_point(filled=True, size=80, opacity=1)
-    charts = [point.encode(x=x, y=alt.value(-8), color=color, shape=shape, description=alt.Description("label:N"))]
+    charts = [
+        point.encode(x=x, y=constant(alt.YValue, -8), color=color, shape=shape, description=alt.Description("label:N"))
+    ]
     if len(values) <= _NAMED_MAX:
         early = [value for value in values if names.index(str(value["release"])) * 2 < len(names)]
         late = values[len(early) :]
@@ -164,7 +166,7 @@ def _marks(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
         for group, look in sides:
             if group:
                 text = chart_of(group).mark_text(fontSize=12, aria=False, **look)
-                charts.append(text.encode(x=x, y=alt.value(-8), text=alt.Text("size:N")))
+                charts.append(text.encode(x=x, y=constant(alt.YValue, -8), text=alt.Text("size:N")))
     return charts
 
 

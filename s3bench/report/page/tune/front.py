@@ -8,7 +8,7 @@ import altair as alt
 
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
-from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present, series_styles
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, constant, layered, present, series_styles
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_x, log_y, objective_unit
 from s3bench.report.tune.cells import (
@@ -91,7 +91,7 @@ def _limit_rule(limit_bytes: int | None, memory: AxisUnit, x: alt.X) -> Iterator
         base = chart_of([{"memory": memory.of(limit_bytes), "name": "allowed"}]).encode(x=x)
         yield base.mark_rule(strokeDash=[4, 3], color=theme.BAD, aria=False)
         words = base.mark_text(align="left", baseline="top", dx=3, fontSize=11, color=theme.BAD, aria=False)
-        yield words.encode(text=alt.Text("name:N"), y=alt.value(0))
+        yield words.encode(text=alt.Text("name:N"), y=constant(alt.YValue, 0))
 
 
 def _styles(names: Sequence[str], values: Sequence[dict[str, Any]]) -> dict[str, MarkerStyle]:
