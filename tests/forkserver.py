@@ -13,28 +13,61 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-_MODULES = tuple(f"{name}.action" for name in ("run", "gate", "compare", "load", "tune", "report", "history", "bisect"))
+COMMANDS = ("run", "gate", "compare", "load", "tune", "report", "history", "bisect")
 _REQUEST_BYTES_MAX = 1 << 20
+
+
+class Forked:
+    """A command that was started: its pid, and what it writes to its standard streams."""
+
+    def __init__(self, stdout: int, stderr: int, status: socket.socket) -> None:
+        self.stdout = os.fdopen(stdout, "rb")
+        self.stderr = os.fdopen(stderr, "rb")
+        self._status = status.makefile(encoding="ascii")
+        self.pid = int(self._status.readline())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self.stdout, self.stderr, self._status):
+            file.close()
+
+    def wait(self) -> int:
+        """Wait for its end, and give its exit code. Only once: its pid may be another process's afterwards."""
+        return int(self._status.readline())
 
 
 class ForkServer:
     """The process that commands are forked from, alive while the context lasts. Several threads may use it.
 
-    `environment` is what modules look at when they are imported.
+    `environment` is what modules look at when they are imported; `commands` are those whose modules are imported.
+    `before` is called in the process before anything else.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        commands: tuple[str, ...] = COMMANDS,
+        before: Callable[[], None] | None = None,
+    ) -> None:
         self._environment = {**os.environ, **(environment or {})}
+        self._commands = commands
+        self._before = before
 
     def __enter__(self) -> Self:
         self._requests, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                (sys.executable, __file__), stdin=theirs, stdout=subprocess.DEVNULL, env=self._environment
+                (sys.executable, __file__, *self._commands),
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                env=self._environment,
+                preexec_fn=self._before,  # noqa: PLW1509 (it takes no lock)
             )
         return self
 
@@ -42,30 +75,33 @@ class ForkServer:
         self._requests.close()
         self._process.wait()
 
-    def run(
-        self, arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], timeout_s: float
-    ) -> "subprocess.CompletedProcess[bytes]":
-        """Run `s3bench` to its end, as `subprocess.run` with `capture_output` would."""
+    def start(self, arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> Forked:
+        """Start `s3bench`, as `subprocess.Popen` would."""
         (out, out_end), (err, err_end), (status, status_end) = os.pipe(), os.pipe(), socket.socketpair()
         request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
-        with status, status_end, os.fdopen(out, "rb") as out_file, os.fdopen(err, "rb") as err_file:
+        with status, status_end:
             socket.send_fds(self._requests, [request], [out_end, err_end, status_end.fileno()])
             os.close(out_end)
             os.close(err_end)
             status_end.close()
-            with status.makefile(encoding="ascii") as told:
-                pid = int(told.readline())
-                killer = threading.Timer(timeout_s, os.kill, (pid, signal.SIGKILL))
-                killer.daemon = True
-                killer.start()
-                said: list[bytes] = []
-                reader = threading.Thread(target=lambda: said.append(err_file.read()), daemon=True)
-                reader.start()
-                printed = out_file.read()
-                reader.join()
-                code = int(told.readline())
-                is_late = not killer.is_alive()
-                killer.cancel()
+            return Forked(out, err, status)
+
+    def run(
+        self, arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], timeout_s: float
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """Run `s3bench` to its end, as `subprocess.run` with `capture_output` would."""
+        with self.start(arguments, cwd=cwd, env=env) as command:
+            killer = threading.Timer(timeout_s, os.kill, (command.pid, signal.SIGKILL))
+            killer.daemon = True
+            killer.start()
+            said: list[bytes] = []
+            reader = threading.Thread(target=lambda: said.append(command.stderr.read()), daemon=True)
+            reader.start()
+            printed = command.stdout.read()
+            reader.join()
+            code = command.wait()
+            is_late = not killer.is_alive()
+            killer.cancel()
         if is_late:
             raise subprocess.TimeoutExpired(arguments, timeout_s, printed, said[0])
         return subprocess.CompletedProcess(arguments, code, printed, said[0])
@@ -74,8 +110,8 @@ class ForkServer:
 def main() -> None:
     """Fork a command for each request, until the other end of the socket closes."""
     sys.path[0] = ""  # as of `python -c`
-    for name in _MODULES:
-        importlib.import_module(f"s3bench.cli.{name}")
+    for name in sys.argv[1:]:
+        importlib.import_module(f"s3bench.cli.{name}.action")
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait for commands
     with socket.socket(fileno=os.dup(0)) as requests:

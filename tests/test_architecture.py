@@ -1,6 +1,6 @@
 """What holds for the code as a whole: a class name stands for one thing, and imports go one way."""
 
-import ast
+import re
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -20,8 +20,7 @@ PACKAGES = sorted(module for module in GRAPH.modules if GRAPH.find_children(modu
 
 def public_classes(path: Path) -> list[str]:
     """Return the classes at a module's top level; a nested or private class is named within its owner alone."""
-    body = ast.parse(path.read_text()).body
-    return [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return re.findall(r"^class ([^\W_]\w*)", path.read_text(), flags=re.MULTILINE)
 
 
 def test_a_public_class_name_stands_for_one_class() -> None:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from s3bench.cli.main import main
-from s3bench.report.page.section import ChartFigure
 from s3bench.results.document import encode_document, parse_document
 from s3bench.results.load import LoadMeasurement
+from tests.report.page.charts import undrawn
 
 BEFORE = Path(__file__).parent / "data" / "before"
 COMMANDS = [line.split(maxsplit=2) for line in (BEFORE / "commands.txt").read_text(encoding="utf-8").splitlines()]
@@ -126,13 +126,6 @@ def run(arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
         main()
     assert isinstance(ended.value.code, int)
     return ended.value.code
-
-
-def undrawn(figure: ChartFigure, *, element_id: str) -> str:
-    """Takes the place of `draw`, which takes most of a page's time: the chart is made, but no picture of it."""
-    assert figure.chart.to_dict(validate=False)
-    assert (figure.narrow or figure.chart).to_dict(validate=False)
-    return f'<svg id="{element_id}"></svg>'
 
 
 @pytest.mark.parametrize(("name", "code", "arguments"), COMMANDS, ids=[name for name, _, _ in COMMANDS])

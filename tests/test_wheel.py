@@ -1,9 +1,7 @@
 """The wheel as users install it: nothing is missing that a checkout has, and commands find their data files."""
 
 import json
-import os
 import re
-import shlex
 import site
 import subprocess
 import sys
@@ -12,41 +10,18 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
+from click.testing import CliRunner
 
 import s3bench
 from s3bench.cli.main import s3bench_command
 from s3bench.results.document import encode_document, parse_document
+from tests.cli.test_first_examples import commands, first_example
 from tests.compare.documents import BASE, document, result
 
 CHECKOUT = Path(__file__).parents[1]
 
 Command = Callable[..., str]
-
-NO_HISTORY = "create it with: s3bench history add results.json"
-FIRST_EXAMPLES = {
-    # command: the exit code of its help's first example in an empty directory, and what it says there
-    "clients list": (0, "NOTES"),
-    "compare": (2, "cannot read before.json"),
-    "completion": (0, "_S3BENCH_COMPLETE"),
-    "describe": (2, "data cannot be read"),
-    "doctor": (0, "disk of workspaces"),
-    "gate": (2, "cli-crt@./build/aws: no such file or directory"),
-    "history add": (2, "cannot read results.json"),
-    "history export": (2, NO_HISTORY),
-    "history list": (2, NO_HISTORY),
-    "history prune": (2, NO_HISTORY),
-    "history show": (2, NO_HISTORY),
-    "history trend": (2, NO_HISTORY),
-    "load merge": (2, "cannot read host1.json"),
-    "record": (2, "data: no such file or directory"),
-    "report": (2, "cannot read results.json"),
-    "serve": (0, "http://127.0.0.1:"),
-    "validate": (0, "using the shipped one"),
-}
-LONG_EXAMPLES = {"bisect", "clients install", "load", "profile", "run", "tune"}
-"""Commands whose first example takes more than seconds, or fetches packages."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +41,7 @@ def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(root / "venv", symlinks=True)
     python = root / "venv" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", str(python))
-    install = ("install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", str(wheel))
+    install = ("install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel))
     subprocess.run((*pip, *install), check=True, capture_output=True, timeout=200)
     (packages,) = (root / "venv").glob("lib/python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
@@ -96,50 +71,16 @@ def test_the_wheel_holds_every_file_of_the_package_the_shipped_definitions_and_t
     assert names - manual == expected
 
 
-def commands(command: click.Command, *path: str) -> dict[str, click.Command]:
-    """All commands below `command`, by their names as typed; a group that does nothing by itself is left out."""
-    own = {" ".join(path): command}
-    if not isinstance(command, click.Group):
-        return own
-    context, found = click.Context(command), own if command.invoke_without_command else {}
-    for name in command.list_commands(context):
-        below = command.get_command(context, name)
-        assert below is not None
-        found |= commands(below, *path, name)
-    return found
-
-
-def first_example(command: click.Command) -> list[str]:
-    """The words of the first example in the help of `command`, without the remark behind it."""
-    examples = re.findall(r"^ *s3bench (.+?)(?: {2,}.*)?$", command.help or "", flags=re.MULTILINE)
-    words = shlex.split(examples[0])
-    return words[: words.index(">")] if ">" in words else words
-
-
-def test_every_command_has_a_first_example_that_is_tried_or_known_to_be_long() -> None:
-    assert set(commands(s3bench_command)) == FIRST_EXAMPLES.keys() | LONG_EXAMPLES
-
-
-@pytest.mark.parametrize("name", FIRST_EXAMPLES)
-def test_in_an_empty_directory_the_first_example_runs_or_says_what_is_missing(
-    name: str, program: Path, tmp_path: Path
-) -> None:
-    """Without a network: what an example lacks is found before anything is fetched."""
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    homes = {"HOME": str(tmp_path), "S3BENCH_HOME": str(tmp_path / "store"), "XDG_DATA_HOME": str(tmp_path / "data")}
-    environment = {**os.environ, **homes, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    words = first_example(commands(s3bench_command)[name])
-    with subprocess.Popen(
-        (program, *words), cwd=empty, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
+def test_a_server_says_its_address_and_ends_when_it_is_stopped(program: Path, tmp_path: Path) -> None:
+    """By the first example of its help, in an empty directory."""
+    words = first_example(commands(s3bench_command)["serve"])
+    with subprocess.Popen((program, *words), cwd=tmp_path, text=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         said = process.stdout.readline()
-        if name == "serve":
-            process.terminate()
+        process.terminate()
         said += process.stdout.read()
-        assert (process.wait(), FIRST_EXAMPLES[name][1] in said) == (FIRST_EXAMPLES[name][0], True), said
-    assert list(empty.iterdir()) == []
+        assert (process.wait(), "http://127.0.0.1:" in said) == (0, True), said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_links_of_the_readme_in_its_metadata_work_outside_of_the_repository(wheel: Path) -> None:
@@ -158,9 +99,9 @@ def test_its_command_says_the_version(installed: Command) -> None:
     assert installed("--version") == f"s3bench, version {s3bench.__version__}\n"
 
 
-def test_it_lists_the_shipped_definitions(installed: Command) -> None:
-    here = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "run", "--list")
-    listed = subprocess.run(here, cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=200).stdout
+def test_it_lists_the_shipped_definitions(installed: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
+    listed = CliRunner().invoke(s3bench_command, ["run", "--list"]).stdout
     assert listed
     assert installed("run", "--list") == listed
     assert installed("validate", str(CHECKOUT / "benchmarks.json")) == ""

@@ -59,18 +59,22 @@ class Place:
             yield runner_of(DEFINITION, self.client)
 
 
+@pytest.fixture(scope="module")
+def local_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with open_bench(stub_server(), parent=tmp_path_factory.mktemp("local")) as bench:
+        yield bench
+
+
 @pytest.fixture(params=["scripted", "local"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path, local_bench: Bench) -> Place:
     program = tmp_path / "aws"
     program.write_text(PROGRAM)
     program.chmod(0o755)
     client = FoundClient(kind="cli-classic", version="2.38.5", executable=program)
     if request.param == "scripted":
         bench = ScriptedBench(root=tmp_path / "scripted", script=script)
-        yield Place(bench, bench.now, client)
-        return
-    with open_bench(stub_server(), parent=tmp_path) as opened:
-        yield Place(opened, time.monotonic, client)
+        return Place(bench, bench.now, client)
+    return Place(local_bench, time.monotonic, client)
 
 
 def act(what: str) -> Conditions:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -94,7 +94,6 @@ def search(asked: Bisection, oracle: Oracle) -> tuple[SearchResult, tuple[Compar
 
 
 @given(count=st.integers(2, 200), data=st.data())
-@settings(max_examples=40)
 def test_a_change_that_came_at_once_is_found_wherever_it_is(count: int, data: st.DataObject) -> None:
     first = data.draw(st.integers(1, count - 1))
     machine = Machine(step_at(first, count=count))
@@ -107,7 +106,6 @@ def test_a_change_that_came_at_once_is_found_wherever_it_is(count: int, data: st
 
 
 @given(first=st.integers(1, 15), broken=st.frozensets(st.integers(1, 14)))
-@settings(max_examples=40)
 def test_the_change_is_among_the_suspects_whatever_fails(first: int, broken: frozenset[int]) -> None:
     found, _ = search(bisection(16), Machine(step_at(first, count=16), broken=broken))
     assert found.last is not None

@@ -1,7 +1,6 @@
 """`s3bench compare`: what it prints, and its exit codes."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from s3bench.cli.compare.command import compare_command
 from s3bench.compare.comparison import Comparison
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.file import write_document
+from tests.cli.conftest import Here
 from tests.compare.documents import (
     BASE,
     client,
@@ -21,9 +21,6 @@ from tests.compare.documents import (
     result,
     slower,
 )
-
-# The front door's error handling around the one command, as `s3bench compare` has it.
-PROGRAM = "from s3bench.cli.main import main; main()"
 
 
 @pytest.fixture
@@ -65,9 +62,8 @@ def compare(files: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Ca
     return run
 
 
-def test_the_command_itself_says_what_is_wrong_and_exits_2(files: Path) -> None:
-    command = (sys.executable, "-c", PROGRAM, "compare", "before.json")
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=files)
+def test_the_command_itself_says_what_is_wrong_and_exits_2(here: Here, files: Path) -> None:
+    finished = here("compare", "before.json", cwd=files)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.splitlines() == [
         "s3bench: compare needs two results documents",
@@ -75,9 +71,8 @@ def test_the_command_itself_says_what_is_wrong_and_exits_2(files: Path) -> None:
     ]
 
 
-def test_in_a_pipe_there_is_no_color_and_a_regression_is_no_failure(files: Path) -> None:
-    command = (sys.executable, "-c", PROGRAM, "compare", "before.json", "after.json")
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=files)
+def test_in_a_pipe_there_is_no_color_and_a_regression_is_no_failure(here: Here, files: Path) -> None:
+    finished = here("compare", "before.json", "after.json", cwd=files)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert "\x1b" not in finished.stdout
     assert "slower" in finished.stdout

@@ -38,7 +38,8 @@ def test_what_is_nested_too_deeply_is_refused_by_the_files_name(here: Here, tmp_
 
 
 def test_a_profile_that_is_nested_too_deeply_is_refused_by_its_name(here: Here, tmp_path: Path) -> None:
-    (tmp_path / "hostile.yaml").write_text(f"phases: {_LIST}")
+    levels = _LEVELS // 4  # YAML is parsed slowly
+    (tmp_path / "hostile.yaml").write_text("phases: " + "[" * levels + "]" * levels)
     _refused(here("load", "hostile.yaml", cwd=tmp_path))
 
 
@@ -69,7 +70,7 @@ def test_of_thousands_of_problems_the_first_hundred_are_told(here: Here, tmp_pat
     assert lines[0] == "s3bench: many.json: 3000 problems; nothing was run"
     assert len(lines) == 102
     assert lines[-1].strip() == "and 2900 more"
-    (tmp_path / "many.yaml").write_text("phases:\n" + "- name: a\n  unknown: 1\n" * 1000)
+    (tmp_path / "many.yaml").write_text("phases:\n" + "- name: a\n  unknown: 1\n" * 150)
     finished = here("load", "many.yaml", cwd=tmp_path)
     assert "$.phases[0].unknown (line 3)" in finished.stderr
     assert finished.stderr.splitlines()[-1].endswith("more")

@@ -13,6 +13,7 @@ from s3bench.cli.main import s3bench_command
 # Each command line runs in a fork of a process that has imported the standard library's part of the front door alone.
 PROGRAM = """
 import json, os, sys
+before = set(sys.modules)  # among them what the system's Python imports at its start, as `sitecustomize`
 from s3bench.cli.main import main
 
 for arguments in json.load(sys.stdin):
@@ -25,7 +26,7 @@ for arguments in json.load(sys.stdin):
     try:
         main()
     finally:
-        names = sorted(name for name in sys.modules if not name.startswith("_"))
+        names = sorted(name for name in sys.modules.keys() - before if not name.startswith("_"))
         os.write(data, (json.dumps([arguments, names]) + "\\n").encode())
         os._exit(0)
 """

@@ -50,11 +50,16 @@ SIZE_BYTES = 4096
 WAIT_S = 60.0
 
 
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
+    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("emulator")) as emulator:
+        yield emulator
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[EmulatorEndpoint]:
-    with EmulatorEndpoint(directory=tmp_path) as server:
-        server.arm(EmulatorSettings(buckets=(BUCKET,)))
-        yield server
+def server(emulator: EmulatorEndpoint) -> EmulatorEndpoint:
+    emulator.arm(EmulatorSettings(buckets=(BUCKET,)))
+    return emulator
 
 
 @pytest.fixture

@@ -261,16 +261,6 @@ def test_the_examples_of_the_aws_cli_do_what_their_text_says(plain_bench: Bench,
         assert (status, example.fails.encode() in body) == (400, True)
 
 
-def test_a_copy_with_the_key_of_a_customer_goes_up_and_down(plain_bench: Bench) -> None:
-    body = os.urandom(9 * MIB)  # two parts
-    (plain_bench.work / "up").write_bytes(body)
-    encrypted = ("--sse-c", "AES256", "--sse-c-key", KEY)
-    plain_bench.aws("cli-classic", "s3", "cp", "up", "s3://bucket/k", *encrypted)
-    assert plain_bench.fetch("/bucket/k")[0] == 400
-    plain_bench.aws("cli-classic", "s3", "cp", "s3://bucket/k", "down", *encrypted)
-    assert (plain_bench.work / "down").read_bytes() == body
-
-
 @pytest.mark.campaign
 @pytest.mark.parametrize("kind", ["cli-classic", "cli-crt", "v1"])
 @pytest.mark.parametrize("size", [9, 9 * MIB], ids=["small", "two parts"])

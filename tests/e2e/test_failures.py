@@ -12,62 +12,55 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.e2e.conftest import COMMAND, Finished, starting
+from tests.e2e.conftest import COMMAND, Definition, Finished, upload
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
 
-pytestmark = pytest.mark.usefixtures("aws_cli")
 _WAIT_S = 120.0
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        os.sched_yield()
+def small(name: str = "small", **changes: Any) -> Definition:
+    """An upload by the client that starts quickest."""
+    return upload(1000, name=name, clients=["s5cmd"], **changes)
 
 
 def test_one_failing_benchmark_leaves_the_others_whole_and_says_why(s3bench: Run, define: Define) -> None:
-    broken = {"name": "broken", "command": ["s3", "cp", "missing", "s3://bucket/key"], "responses": []}
-    finished = s3bench("run", "-n", "2", define(starting("before"), broken, starting("after")))
+    broken = small("broken", command=["s3", "cp", "missing", "s3://bucket/key"], responses=[])
+    finished = s3bench("run", "-n", "2", define(small("before"), broken, small("after")))
     assert finished.code == 4
     before, failed, after = finished.results
     assert len(before["measurements"]) == len(after["measurements"]) == 2
     assert [error["iteration"] for error in failed["errors"]] == [0, 1]
-    assert failed["errors"][0]["exit_code"] == 255
+    assert failed["errors"][0]["exit_code"] == 1
     assert "missing" in failed["errors"][0]["why"]
 
 
 def test_a_request_without_a_response_and_a_response_without_a_request_are_errors(s3bench: Run, define: Define) -> None:
-    command = ["s3api", "head-object", "--bucket", "bucket", "--key", "key"]
-    none = {"name": "none", "command": command, "responses": []}
-    more = {"name": "more", "command": command, "responses": [{"instances": 5}]}
+    none, more = small("none", responses=[]), small("more", responses=[{"instances": 5}])
     finished = s3bench("run", define(none, more))
     assert finished.code == 4
-    assert "no response left for HEAD /bucket/key" in finished.results[0]["errors"][0]["request"]
+    assert "no response left for PUT /bucket/key" in finished.results[0]["errors"][0]["request"]
     assert "4 of 5 instances unused" in finished.results[1]["errors"][0]["what"]
 
 
 def test_a_client_that_takes_too_long_is_ended(s3bench: Run, define: Define) -> None:
-    command = ["s3api", "head-object", "--bucket", "bucket", "--key", "key"]
-    slow = {"name": "slow", "command": command, "timeout": 2, "responses": [{"delay": 30}]}
-    finished = s3bench("run", define(slow))
+    finished = s3bench("run", define(small(timeout=1, responses=[{"delay": 30}])))
     assert finished.code == 4
-    assert finished.results[0]["errors"][0]["what"] == "timed out after 2 s"
+    assert finished.results[0]["errors"][0]["what"] == "timed out after 1 s"
 
 
 def test_an_existing_results_file_is_not_overwritten(s3bench: Run, define: Define, tmp_path: Path) -> None:
     output = tmp_path / "results.json"
     output.write_text("precious")
-    finished = s3bench("run", "-o", output, define(starting()))
+    finished = s3bench("run", "-o", output, define(small()))
     assert finished.code == 2
     assert output.read_text() == "precious"
     assert "--force" in finished.err
 
 
 def test_bad_definitions_run_nothing(s3bench: Run, define: Define) -> None:
-    finished = s3bench("run", define(starting(), {"name": "x", "comand": ["--version"]}))
+    finished = s3bench("run", define(small(), {"name": "x", "comand": ["--version"]}))
     assert finished.code == 2
     assert finished.out == ""
     assert "$[1].comand" in finished.err
@@ -94,6 +87,14 @@ class Endless:
             return 0
         return sum(len(result["measurements"]) for result in document["results"])
 
+    def await_the_first(self) -> None:
+        """Wait for the first measurement: the run must not end before."""
+        deadline = time.monotonic() + _WAIT_S
+        while not self.measurements():
+            assert time.monotonic() < deadline, "nothing was measured"
+            with pytest.raises(subprocess.TimeoutExpired):
+                self.process.wait(0.01)
+
     def family(self) -> list[psutil.Process]:
         parent = psutil.Process(self.process.pid)
         return [parent, *parent.children(recursive=True)]
@@ -101,14 +102,14 @@ class Endless:
 
 @pytest.fixture
 def endless(define: Define, tmp_path: Path, environment: dict[str, str]) -> Iterator[Endless]:
-    run = Endless(define(starting()), tmp_path / "results.json", environment)
+    run = Endless(define(small()), tmp_path / "results.json", environment)
     yield run
     run.process.kill()
     run.process.wait()
 
 
 def test_ctrl_c_keeps_what_was_measured(endless: Endless, workspaces: Path) -> None:
-    until(lambda: endless.measurements() >= 1)
+    endless.await_the_first()
     endless.process.send_signal(signal.SIGINT)
     assert endless.process.wait(_WAIT_S) == 130
     assert endless.measurements() >= 1
@@ -118,7 +119,7 @@ def test_ctrl_c_keeps_what_was_measured(endless: Endless, workspaces: Path) -> N
 def test_kill_9_leaves_a_whole_document_and_no_process_and_the_next_run_cleans_up(
     endless: Endless, s3bench: Run, define: Define, workspaces: Path
 ) -> None:
-    until(lambda: endless.measurements() >= 1)
+    endless.await_the_first()
     stranger = workspaces / f"s3bench-{os.getuid()}-stranger"
     stranger.mkdir()
     family = endless.family()
@@ -128,5 +129,5 @@ def test_kill_9_leaves_a_whole_document_and_no_process_and_the_next_run_cleans_u
     assert alive == []
     assert endless.measurements() >= 1
     assert len(list(workspaces.iterdir())) == 2
-    assert s3bench("run", define(starting())).code == 0
+    assert s3bench("run", define(small())).code == 0
     assert list(workspaces.iterdir()) == [stranger]

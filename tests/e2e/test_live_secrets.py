@@ -34,7 +34,7 @@ def test_no_key_and_no_signature_is_left_of_what_a_client_wrote(
 ) -> None:
     definitions = place.define(
         upload(9 * MIB, clients=[client], command=["s3", "cp", "file", "s3://any/key", "--debug"]),
-        download(20 * MIB, clients=[client], command=["s3", "cp", "s3://bucket/key", "landed", "--debug"]),
+        download(9 * MIB, clients=[client], command=["s3", "cp", "s3://bucket/key", "landed", "--debug"]),
         download(1, name="fails", clients=[client], responses=[], command=["s3", "cp", "s3://any/no", "x", "--debug"]),
     )
     finished = place.s3bench("run", *live, definitions, "--debug-dir", "debug", "--keep-workspace", "-o", "r.json")

@@ -21,6 +21,7 @@ from s3bench.load.session.bucket import LiveBucket
 from s3bench.results.document import parse_document
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.network.model import parse_network
 from s3bench.system.processes import cores_allowed
 from tests.e2e.conftest import COMMAND, Emulators, Finished
 
@@ -31,7 +32,10 @@ _LIMIT_S = 120.0
 
 @pytest.fixture
 def endpoint(emulators: Emulators) -> Iterator[EmulatorEndpoint]:
-    with emulators.armed(tls=False, settings=EmulatorSettings(buckets=(BUCKET,))) as emulator:
+    """An S3 that takes its time, so that a second of load is not as much as a core can do."""
+    settings = EmulatorSettings(buckets=(BUCKET,))
+    with emulators.armed(tls=False, settings=settings) as emulator:
+        emulator.arm(settings, network=parse_network("ttfb=10ms"))
         yield emulator
 
 
@@ -84,7 +88,8 @@ def test_alone_it_is_a_demonstration_whose_document_and_files_agree(
     s3bench: Callable[..., Finished], workspaces: Path, tmp_path: Path
 ) -> None:
     files = ("--csv", "seconds.csv", "--trace", "trace.csv")
-    finished = s3bench("load", "--duration", "500ms", "--size", "64KiB", "--objects", "50", "--workers", "2", *files)
+    small = ("--size", "64KiB", "--objects", "50", "--workers", "2", "--network", "ttfb=10ms")
+    finished = s3bench("load", "--duration", "500ms", *small, *files)
     assert finished.code == 0, finished.err
     parse_document(finished.out.encode(), source="stdout")
     assert list(workspaces.iterdir()) == []
@@ -119,7 +124,7 @@ def on_terminal(environment: dict[str, str], directory: Path, *options: str) -> 
     return shown.decode()
 
 
-SMALL = ("--operation", "get", "--objects", "20", "--size", "16KiB", "--operations", "2000")
+SMALL = ("--operation", "get", "--objects", "20", "--size", "16KiB", "--operations", "200")
 CLEARED = "\x1b[2K"
 """What erases a line of the live view."""
 
@@ -199,11 +204,11 @@ def shape(line: str) -> str:
 def test_the_command_line_of_s3_benchmark_gives_its_lines(
     load: Callable[..., Result], endpoint: EmulatorEndpoint, tmp_path: Path
 ) -> None:
-    result = load(*where(endpoint), "-t", "2", "-d", "1", "-l", "1", "-z", "4K")
+    result = load(*where(endpoint), "-t", "2", "-d", "1", "-l", "1", "-z", "64K")
     assert result.exit_code == 0, result.output
     theirs = (DATA / "s3_benchmark_run.txt").read_text(encoding="utf-8").splitlines()[2:]
     ours = result.stdout.splitlines()
-    assert ours[1] == f"Parameters: url={endpoint.url}, bucket={BUCKET}, duration=1, threads=2, loops=1, size=4K"
+    assert ours[1] == f"Parameters: url={endpoint.url}, bucket={BUCKET}, duration=1, threads=2, loops=1, size=64K"
     assert [shape(line) for line in (ours[0], *ours[2:])] == [shape(line) for line in (theirs[0], *theirs[2:])]
     assert keys_in(endpoint, tmp_path) == ""
 

@@ -249,7 +249,7 @@ def by(each_of: Iterable[_T], key: Callable[[_T], object]) -> dict[object, list[
         (False, OperationKind.GET, 2 * KIB),
         (False, OperationKind.GET, 300 * KIB),
         (False, OperationKind.RANGE, 300 * KIB),
-        (True, OperationKind.GET, 2 * KIB),
+        pytest.param(True, OperationKind.GET, 2 * KIB, marks=pytest.mark.campaign),
         (True, OperationKind.GET, 300 * KIB),
     ],
 )
@@ -304,10 +304,10 @@ def test_an_error_inside_of_a_success_is_an_error(proxy: FaultyProxy, tmp_path: 
 @pytest.mark.parametrize("order", [HangUp(), Ignore()])
 def test_closed_connections_hide_no_request(proxy: FaultyProxy, tmp_path: Path, order: Order) -> None:
     books = Books(proxy, sharing([(0.3, order)]))
-    load = attempt(proxy.url, reading(4 * KIB, operations=1000), tmp_path, before=books).result.whole
+    load = attempt(proxy.url, reading(4 * KIB, operations=300), tmp_path, before=books).result.whole
     asked, right = books.ledger.of("GET"), books.ledger.right("GET")
-    assert (load.operations, load.operations + load.failed) == (len(right), 1000)
-    assert load.attempts == 1000 + load.retried
+    assert (load.operations, load.operations + load.failed) == (len(right), 300)
+    assert load.attempts == 300 + load.retried
     # A request may have gone into a connection that was closed already: the server never saw it, and we count it.
     unseen = load.attempts - len(asked)
     assert set(counted(load)) <= {AttemptFailure.CLOSED, AttemptFailure.RESET}

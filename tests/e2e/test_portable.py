@@ -37,8 +37,8 @@ def environment(environment: dict[str, str]) -> dict[str, str]:
 
 def test_run_measures_every_byte_and_warns_of_what_it_cannot_tell(s3bench: Run, define: Define, tmp_path: Path) -> None:
     clients = ["s5cmd", "boto3-classic"]
-    definitions = define(upload(12 * MIB, clients=clients), download(12 * MIB, clients=clients))
-    finished = s3bench("run", "-n", "2", "--json", definitions)
+    definitions = define(upload(MIB, clients=clients), download(MIB, clients=clients))
+    finished = s3bench("run", "-n", "1", "--json", definitions)
     assert finished.code == 0, finished.err
     assert any("the Linux kernel's own accounts" in warning for warning in finished.document["warnings"])
     for result in finished.results:
@@ -49,7 +49,7 @@ def test_run_measures_every_byte_and_warns_of_what_it_cannot_tell(s3bench: Run, 
             assert measurement["user_cpu_time"] + measurement["system_cpu_time"] > 0
             assert measurement["max_memory"] > 4 * MIB
             wire = measurement["wire"]
-            assert max(wire["bytes_received"], wire["bytes_sent"]) >= 12 * MIB
+            assert max(wire["bytes_received"], wire["bytes_sent"]) >= MIB
 
     document = tmp_path / "a.json"
     document.write_text(finished.out)
@@ -86,7 +86,7 @@ def test_serve_stores_deletes_and_sends_objects_until_it_is_told_to_end(environm
             aws_secret_access_key="b",
             config=Config(s3={"addressing_style": "path"}, proxies={}),
         )
-        contents = {f"key-{index}": os.urandom(MIB) for index in range(20)}
+        contents = {f"key-{index}": os.urandom(MIB) for index in range(3)}
         for key, content in contents.items():
             client.put_object(Bucket="data", Key=key, Body=content)
             client.put_object(Bucket="data", Key="gone", Body=content)
@@ -100,11 +100,11 @@ def test_serve_stores_deletes_and_sends_objects_until_it_is_told_to_end(environm
 
 def test_gate_compares_a_client_with_itself(s3bench: Run, define: Define) -> None:
     finished = s3bench(
-        "gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "10", "--false-alarm", "0.05", "--seed", "1",
+        "gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "6", "--false-alarm", "0.1", "--seed", "1",
         "--no-exact", "--json", define(upload(4096, clients=["s5cmd"])),
     )  # fmt: skip
     record = json.loads(finished.out)
-    assert len(record["cells"][0]["pairs"]) == 10
+    assert len(record["cells"][0]["pairs"]) == 6
     assert not record["cells"][0]["failures"]
     assert finished.code in {0, 3, 4}, finished.err
 

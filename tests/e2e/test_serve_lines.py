@@ -20,7 +20,7 @@ LIMIT_S = 120.0
 SECRET = "hush/hush+hush"
 
 
-@pytest.fixture(scope="module", params=["http", "https"])
+@pytest.fixture(scope="module")
 def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The lines of a server that verifies signatures and has one bucket."""
     options = ["--bucket", "copied-lines", "--access-key", "AKIACOPIEDLINES", *(["--tls"] * (request.param == "https"))]
@@ -49,6 +49,11 @@ def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     assert SECRET not in said
 
 
+https_and_http = pytest.mark.parametrize("lines", ["https", "http"], indirect=True)
+https = pytest.mark.parametrize("lines", ["https", pytest.param("http", marks=pytest.mark.campaign)], indirect=True)
+"""For clients that take a second to start: over HTTP, others have tried the lines of the shell by default."""
+
+
 def run(lines: dict[str, str], line: str, home: Path, *path: Path) -> str:
     """What `line` prints in a shell that holds nothing but the first line's variables and the secret key."""
     finished = subprocess.run(
@@ -68,23 +73,27 @@ def run(lines: dict[str, str], line: str, home: Path, *path: Path) -> str:
     return finished.stdout
 
 
+@https
 @pytest.mark.usefixtures("aws_cli")
 def test_aws_cli(lines: dict[str, str], tmp_path: Path) -> None:
     client = find_client(parse_client_spec("cli-crt"), ClientStore.from_environment(os.environ))
     assert "copied-lines" in run(lines, lines["aws-cli"], tmp_path, Path(client.executable).parent)
 
 
+@https
 def test_boto3(lines: dict[str, str], tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(f"import boto3\nprint({lines['boto3']}.list_buckets()['Buckets'])\n")
     assert "copied-lines" in run(lines, f"{sys.executable} {program}", tmp_path)
 
 
+@https_and_http
 def test_s5cmd(lines: dict[str, str], tmp_path: Path) -> None:
     client = find_client(parse_client_spec("s5cmd"), ClientStore.from_environment(os.environ))
     assert "copied-lines" in run(lines, lines["s5cmd"], tmp_path, Path(client.executable).parent)
 
 
+@https_and_http
 def test_rclone(lines: dict[str, str], tmp_path: Path) -> None:
     rclone = shutil.which("rclone")
     if rclone is None:

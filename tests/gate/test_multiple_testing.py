@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from tests.gate.evidence_maker import (
     run,
     unpaired,
 )
+from tests.gate.simulated_gate import SizePolicy
 
 TIME_ALONE = Policy(metrics=("total_time",))
 ONE_LOOK = Looks(pairs=(40,))
@@ -441,7 +442,7 @@ CELLS = st.lists(
     min_size=1,
     max_size=3,
 )
-NO_FLOORS = Policy(
+NO_FLOORS = SizePolicy(
     metrics=("total_time",),
     zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)},
     false_alarm=0.1,
@@ -468,7 +469,6 @@ def scaled(cell: ClientCellEvidence, factor: float) -> ClientCellEvidence:
     return replace(cell, pairs=tuple(pairs))
 
 
-@settings(max_examples=60)
 @given(CELLS)
 def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float, list[float]]]) -> None:
     cells = made(drawn)
@@ -480,7 +480,6 @@ def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float
     )
 
 
-@settings(max_examples=40)
 @given(CELLS, st.integers(-12, 12))
 def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]], power: int) -> None:
     cells = made(drawn)
@@ -493,7 +492,6 @@ def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]
     assert plain.undecided == other.undecided
 
 
-@settings(max_examples=100)
 @given(CELLS)
 def test_the_bounds_shown_say_the_same_as_the_verdict(drawn: list[tuple[float, list[float]]]) -> None:
     for row in decide_rows(made(drawn), NO_FLOORS).rows:
@@ -531,7 +529,6 @@ LONG_CELLS = st.lists(
 )
 
 
-@settings(max_examples=100)
 @given(LONG_CELLS, st.floats(-0.06, 0.06))
 def test_what_is_shown_stays_shown_as_pairs_come_in(drawn: list[tuple[float, list[float]]], later: float) -> None:
     cells = made([(shift, [*values[:10], *(value + later for value in values[10:])]) for shift, values in drawn])

@@ -8,12 +8,11 @@ import pytest
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.pair_autocorrelation import widened
 from s3bench.gate.paired_series import PairedSeries
-from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, Verdict
 from tests.gate.evidence_maker import only, paired
-from tests.gate.simulated_gate import ZONES
+from tests.gate.simulated_gate import ZONES, SizePolicy
 
-TIME_ALONE = Policy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]})
+TIME_ALONE = SizePolicy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]})
 _GATES = 400
 
 

@@ -34,15 +34,16 @@ from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition
 from tests.bench.scripted_bench import ScriptedBench, client, failed, measured, until_stopped
 from tests.gate.evidence_maker import paired, ratios, wired
+from tests.gate.simulated_gate import SizePolicy
 
 TODAY = dt.date(2026, 11, 21)
-POLICY = Policy(exact=("requests", "modules"))
+POLICY = SizePolicy(exact=("requests", "modules"))
 FAULTS, _ = faults_for(POLICY, usual_s=0.1, usual_bytes=1e8)
 CELLS = {
     worsening: (
-        paired(ratios(worsening, 0.002)),
-        paired(ratios(0.0, 0.001), role=Role.NEGATIVE_CONTROL),
-        paired(ratios(0.2, 0.001), role=Role.POSITIVE_CONTROL),
+        paired(ratios(worsening, 0.002, 20)),
+        paired(ratios(0.0, 0.001, 20), role=Role.NEGATIVE_CONTROL),
+        paired(ratios(0.2, 0.001, 20), role=Role.POSITIVE_CONTROL),
     )
     for worsening in (0.0, 0.2)
 }

@@ -213,33 +213,34 @@ def test_intervals_cover_the_truth(noise: str, pairs: int) -> None:
     check_coverage(noise, pairs, 900)
 
 
-@pytest.mark.parametrize("setting", settings_of(30, sigmas=(0.05,)), ids=str)
+@pytest.mark.parametrize("setting", settings_of(20, sigmas=(0.05,)), ids=str)
 def test_no_change_raises_no_alarm(setting: Setting) -> None:
     check_false_alarms(setting)
 
 
-@pytest.mark.parametrize("setting", settings_of(40, ("lognormal", "drift"), (0.05,)), ids=str)
+@pytest.mark.parametrize("setting", settings_of(20, ("lognormal", "drift"), (0.05,)), ids=str)
 def test_changes_on_the_edge_fail_no_more_often_than_stated(setting: Setting) -> None:
     check_false_alarms_on_the_edge(setting)
 
 
-@pytest.mark.parametrize("setting", settings_of(25, ("bimodal", "t4"), (0.05,)), ids=str)
+@pytest.mark.parametrize("setting", settings_of(20, ("bimodal", "t4"), (0.05,)), ids=str)
 def test_changes_that_must_not_pass_pass_no_more_often_than_stated(setting: Setting) -> None:
     check_misses(setting)
 
 
-@pytest.mark.parametrize("setting", settings_of(40, ("normal",), (0.05,)), ids=str)
+@pytest.mark.parametrize("setting", settings_of(20, ("normal",), (0.05,)), ids=str)
 def test_true_hypotheses_among_false_ones_are_kept(setting: Setting) -> None:
     check_holm(setting)
 
 
 @pytest.mark.parametrize(("worsening", "sigma"), [(0.10, 0.08), (0.06, 0.04)])
 def test_a_slowdown_of_this_size_is_caught(worsening: float, sigma: float) -> None:
-    check_power(Setting(noise="normal", sigma=sigma, gates=40), worsening)
+    check_power(Setting(noise="normal", sigma=sigma, gates=20), worsening)
 
 
-def test_a_suite_that_is_slower_all_over_is_caught_where_every_benchmark_passes() -> None:
-    setting = Setting(noise="normal", sigma=0.02, gates=240)
+@pytest.mark.parametrize("gates", [80, pytest.param(240, marks=campaign)])
+def test_a_suite_that_is_slower_all_over_is_caught_where_every_benchmark_passes(gates: int) -> None:
+    setting = Setting(noise="normal", sigma=0.02, gates=gates)
     outcomes = setting.outcomes({TIME: (0.04,) * 3, MEMORY: (0.0,) * 3}, SHARP)
     assert sum(bool(each.failed(RowKind.CREEP)) for each in outcomes) >= least(setting.gates, 0.95)
     assert np.mean([each.mean_pairs for each in outcomes]) <= 30
@@ -247,24 +248,24 @@ def test_a_suite_that_is_slower_all_over_is_caught_where_every_benchmark_passes(
 
 @pytest.mark.parametrize("sigma", [0.005, 0.01, 0.02])
 def test_a_change_between_the_limits_is_found_to_be_small(sigma: float) -> None:
-    check_small(Setting(noise="normal", sigma=sigma, gates=25))
+    check_small(Setting(noise="normal", sigma=sigma, gates=12))
 
 
 @pytest.mark.parametrize("bias", [-0.1, 0.1])
 @pytest.mark.parametrize("sigma", [0.01, 0.05])
 def test_a_control_that_favours_either_side_withdraws_the_verdict(sigma: float, bias: float) -> None:
-    setting = Setting(noise="normal", sigma=sigma, gates=25)
+    setting = Setting(noise="normal", sigma=sigma, gates=20)
     assert withdrawn(setting, bias, SHARP) >= least(setting.gates, 0.99)
 
 
-@pytest.mark.parametrize("setting", settings_of(60, ("normal", "lognormal"), (0.05,)), ids=str)
+@pytest.mark.parametrize("setting", settings_of(30, ("normal", "lognormal"), (0.05,)), ids=str)
 def test_the_negative_control_withdraws_no_more_verdicts_than_stated(setting: Setting) -> None:
     check_withdrawals(setting)
 
 
 @pytest.mark.parametrize("sigma", [0.02, 0.05])
 def test_no_change_takes_half_of_the_pairs_at_most(sigma: float) -> None:
-    outcomes = Setting(noise="normal", sigma=sigma, gates=30).outcomes(NO_CHANGE, SHARP)
+    outcomes = Setting(noise="normal", sigma=sigma, gates=20).outcomes(NO_CHANGE, SHARP)
     assert np.mean([each.mean_pairs for each in outcomes]) <= 20
 
 

@@ -14,9 +14,9 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.size import cells_to_size
 from tests.gate.evidence_maker import paired, ratios, unpaired
-from tests.gate.simulated_gate import ZONES
+from tests.gate.simulated_gate import ZONES, SizePolicy
 
-TIME_ALONE = Policy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]}, false_alarm=0.01 / 8)
+TIME_ALONE = SizePolicy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]}, false_alarm=0.01 / 8)
 TODAY = dt.date(2026, 11, 25)
 
 
@@ -100,10 +100,10 @@ def test_only_benchmarks_with_a_change_by_size_are_measured_again() -> None:
     assert cells_to_size([slow, quiet], TIME_ALONE) == {slow.identity}
 
 
-def sizes_of(truth: float, sigma: float, count: int, *, is_fresh: bool) -> list[GateRow]:
-    """The rows of so many gates that FAIL, a sequence of looks each."""
+def failed_cells(truth: float, sigma: float, count: int) -> list[ClientCellEvidence]:
+    """The cells of so many gates that FAIL, a sequence of looks each."""
     source = random.Random(f"{truth} {sigma}")
-    found: list[GateRow] = []
+    found: list[ClientCellEvidence] = []
     while len(found) < count:
         whole = paired([math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(40)])
         cell = whole
@@ -112,19 +112,19 @@ def sizes_of(truth: float, sigma: float, count: int, *, is_fresh: bool) -> list[
             if not pairs_needed([cell], TIME_ALONE).undecided:
                 break
         if decide_rows([cell], TIME_ALONE).rows[0].verdict is Verdict.FAIL:
-            if is_fresh:
-                cell = with_fresh(cell, *(math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(12)))
-            found.append(row_of(cell))
+            found.append(cell)
     return found
 
 
-@pytest.mark.parametrize("is_fresh", [False, True])
 @pytest.mark.parametrize(("truth", "sigma"), [(0.05, 0.02), (0.05, 0.05), (0.07, 0.10)])
 def test_the_size_of_gates_that_fail_is_right_on_average_and_its_interval_covers_the_truth(
-    truth: float, sigma: float, *, is_fresh: bool
+    truth: float, sigma: float
 ) -> None:
-    rows = sizes_of(truth, sigma, 60, is_fresh=is_fresh)
-    mean = sum(row.change or 0.0 for row in rows) / len(rows)
-    assert abs(mean - truth) <= truth / 4
-    covered = sum((-1 if row.low is None else row.low) <= truth <= (row.high or math.inf) for row in rows)
-    assert covered >= 51  # of 60; fewer happen once in a thousand times if 95 % cover
+    source, cells = random.Random(f"{truth} {sigma} fresh"), failed_cells(truth, sigma, 60)
+    fresh = ([math.exp(source.gauss(math.log1p(truth), sigma)) for _ in range(12)] for _ in cells)
+    sized = [with_fresh(cell, *times) for cell, times in zip(cells, fresh, strict=True)]
+    for rows in ([row_of(cell) for cell in cells], [row_of(cell) for cell in sized]):
+        mean = sum(row.change or 0.0 for row in rows) / len(rows)
+        assert abs(mean - truth) <= truth / 4
+        covered = sum((-1 if row.low is None else row.low) <= truth <= (row.high or math.inf) for row in rows)
+        assert covered >= 51  # of 60; fewer happen once in a thousand times if 95 % cover

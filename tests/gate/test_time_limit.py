@@ -10,16 +10,16 @@ from s3bench.gate.evidence import Side
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.live import GateRules, run_gate
 from s3bench.gate.multiple_testing import RowDecisions, decide_rows
-from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.measurement import Measurement
 from s3bench.spec.definition import Definition
 from tests.bench.scripted_bench import Run, ScriptedBench, client, measured
+from tests.gate.simulated_gate import SizePolicy
 
 SIGMA = 0.055
 PAIRS_EACH = 15
 DEFINITIONS = tuple(Definition(name=f"{number}", command=("s3", "ls")) for number in range(6))
-POLICY = Policy(metrics=("total_time",), zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)})
+POLICY = SizePolicy(metrics=("total_time",), zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)})
 ABOVE, BELOW = {Verdict.FAIL, Verdict.SMALL}, {Verdict.PASS, Verdict.SMALL}
 
 

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -27,7 +27,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40)
 @given(JSON, st.randoms(use_true_random=False))
 def test_order_of_keys_and_white_space_make_no_other_document(value: object, order: random.Random) -> None:
     def shuffled(item: Any) -> Any:
@@ -94,7 +93,6 @@ def test_a_document_without_a_time_has_no_place_in_a_history(time: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-@settings(max_examples=40)
 @given(st.datetimes(timezones=st.timezones()) | st.datetimes())
 def test_moments_come_back_to_the_millisecond(at: Any) -> None:
     try:

@@ -34,9 +34,13 @@ def records(
 ) -> list[IntervalRecord]:
     """What workers tell of a phase of `end_ns`, second by second; `clock` distorts their latencies."""
     seconds = math.ceil(end_ns / NS)
+    open_in: dict[tuple[int, int], list[Operation]] = {}
+    for each in operations:
+        for second in range(each.start_ns // NS, each.end_ns // NS + 1):
+            open_in.setdefault((second, each.worker), []).append(each)
     return [
         _record(
-            [each for each in operations if each.worker == worker],
+            open_in.get((second, worker), []),
             worker=worker,
             second=second,
             until_ns=min((second + 1) * NS, end_ns),

@@ -5,6 +5,8 @@ import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
 
@@ -157,13 +159,15 @@ def failed(each: ClientCellEvidence, why: str) -> ClientCellEvidence:
     return replace(each, failures=(SideFailure(side=Side.CANDIDATE, failure=failure),))
 
 
-def made_up_gates() -> dict[str, GateRecord]:
+@cache
+def made_up_gates() -> Mapping[str, GateRecord]:
+    """Gates of every kind, by name."""
     copy = cell("s3.cp.copy", warnings=("stub-bound: the server was busy",))
     slow = cell(slower=0.1, pairs=20)
     crept = [cell(f"creeping.{number}", slower=0.028, pairs=40, noise=0.02) for number in range(4)]
     others = [cell(f"other.{number}", pairs=20) for number in range(3)]
     known, over = waiver("total_time"), waiver("peak_memory", expires=dt.date(2026, 1, 1))
-    return {
+    made = {
         "pass": record([cell(), copy, *controls()]),
         "small": record([cell(slower=0.04, pairs=40, noise=0.012), copy, *others, *controls()]),
         "fail by size": record([slow, copy, *controls()], warnings=("the machine was busy",)),
@@ -188,12 +192,14 @@ def made_up_gates() -> dict[str, GateRecord]:
         "not adjusted": record([on_a_shared_machine(cell(pairs=40), candidate_share=0.3), copy, *controls()]),
         "faster": record([cell(slower=-0.1, puts=3), copy, *controls()]),
     }
+    return MappingProxyType(made)
 
 
 def many_gate(count: int = 200) -> GateRecord:
     """Many benchmarks, each slower and with a long name of characters that need escapes and several bytes."""
-    cells = [cell(f"benchmark {number} " + "|😀`é" * 40, slower=0.5, pairs=20, noise=0.01) for number in range(count)]
-    return record([*cells, *controls()])
+    kinds = [cell(f"kind {number}", slower=0.5, pairs=20, noise=0.01) for number in range(min(count, 10))]
+    names = [f"benchmark {number} " + "|😀`é" * 40 for number in range(count)]
+    return record([*(replace(each, name=name) for each, name in zip(cycle(kinds), names, strict=False)), *controls()])
 
 
 def hostile_gate() -> GateRecord:
@@ -207,7 +213,7 @@ def hostile_gate() -> GateRecord:
 @pytest.fixture(scope="session")
 def gates() -> Mapping[str, GateRecord]:
     """Gates of every kind, by name."""
-    return MappingProxyType(made_up_gates())
+    return made_up_gates()
 
 
 @pytest.fixture(scope="session")

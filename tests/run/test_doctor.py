@@ -137,12 +137,14 @@ def test_a_missing_tool_has_what_it_would_add_and_the_command_that_installs_it(
 
 def test_a_perf_that_may_not_sample_has_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_perf", lambda: Unavailable(reason="not permitted", fix="run as root"))
+    monkeypatch.setattr(doctor, "instruction_counter", lambda: Unavailable(reason="not tried"))
     perf = of(tool_findings(), "perf")
     assert (perf.severity, perf.found, perf.remedy) == (Severity.MISSING, "not permitted", "run as root")
     assert "s5cmd" in perf.effect
 
 
 def test_a_tool_that_does_not_work_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_perf", lambda: Unavailable(reason="not tried"))
     monkeypatch.setattr(doctor, "instruction_counter", lambda: Unavailable(reason="no file\nvalgrind: giving up"))
     finding = of(tool_findings(), "instructions")
     assert (finding.severity, finding.found) == (Severity.MISSING, "no file valgrind: giving up")

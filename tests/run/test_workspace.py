@@ -274,7 +274,7 @@ def act(work: Path, action: str, name: str, other: str, mode: int) -> None:  # n
         pass
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(ACTIONS, max_size=12), min_size=1, max_size=3))
 def test_restore_gives_the_original_tree_after_any_sequence_of_changes(
     iterations: list[list[tuple[str, str, str, int]]],

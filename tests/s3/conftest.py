@@ -1,5 +1,6 @@
 """The server under test, in its own process, and a client that sends exactly the bytes it is told to."""
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,10 +109,18 @@ def tls_stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StubEndpoint]
         yield endpoint
 
 
+@pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "large"
+    path.write_bytes(bytes(range(251)) * 20000)
+    return path
+
+
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path: Path, large: Path) -> Path:
+    """Files of its own, but for `large`, which is the same one in all tests and only read."""
+    os.link(large, tmp_path / "large")
     (tmp_path / "small").write_bytes(bytes(range(256)))
-    (tmp_path / "large").write_bytes(bytes(range(251)) * 20000)
     (tmp_path / "empty").write_bytes(b"")
     return tmp_path
 

@@ -1,6 +1,7 @@
 """The real botocore against the server: every checksum, over HTTP as headers and over HTTPS as trailers."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,11 @@ from s3bench.spec.definition import FileBody, RequestMatch, Response
 BODY = bytes(range(256)) * 8000
 
 
-def client_for(stub: StubEndpoint) -> Any:
+@pytest.fixture(scope="module")
+def session() -> botocore.session.Session:
     session = botocore.session.Session()
     session.set_config_variable("config_file", "/nowhere")
-    config = botocore.config.Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
-    return session.create_client(
-        "s3",
-        region_name="us-west-2",
-        endpoint_url=stub.url,
-        aws_access_key_id="id",
-        aws_secret_access_key="secret",
-        verify=str(stub.ca_bundle) if stub.ca_bundle else None,
-        config=config,
-    )
+    return session
 
 
 @pytest.fixture(params=["http", "https"])
@@ -36,13 +29,30 @@ def endpoint(request: pytest.FixtureRequest, stub: StubEndpoint, tls_stub: StubE
     return stub if request.param == "http" else tls_stub
 
 
+@pytest.fixture
+def client(session: botocore.session.Session, endpoint: StubEndpoint) -> Iterator[Any]:
+    config = botocore.config.Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
+    client = session.create_client(
+        "s3",
+        region_name="us-west-2",
+        endpoint_url=endpoint.url,
+        aws_access_key_id="id",
+        aws_secret_access_key="secret",
+        verify=str(endpoint.ca_bundle) if endpoint.ca_bundle else None,
+        config=config,
+    )
+    yield client
+    client.close()
+
+
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_uploads_are_verified(endpoint: StubEndpoint, tmp_path: Path, algorithm: str, streamed: bool) -> None:
+def test_uploads_are_verified(
+    endpoint: StubEndpoint, client: Any, tmp_path: Path, algorithm: str, streamed: bool
+) -> None:
     endpoint.arm(
         (Response(match=RequestMatch(method="PUT", path="/b/k"), instances=2),), workspace=tmp_path, verify=True
     )
-    client = client_for(endpoint)
     client.put_object(Bucket="b", Key="k", Body=io.BytesIO(BODY) if streamed else BODY, ChecksumAlgorithm=algorithm)
     client.put_object(Bucket="b", Key="k", Body=b"", ChecksumAlgorithm=algorithm)
     log = endpoint.collect()
@@ -55,19 +65,18 @@ def test_uploads_are_verified(endpoint: StubEndpoint, tmp_path: Path, algorithm:
     assert trailing is (endpoint.ca_bundle is not None)
 
 
-def test_a_wrong_checksum_is_an_error_at_the_client(endpoint: StubEndpoint, tmp_path: Path) -> None:
+def test_a_wrong_checksum_is_an_error_at_the_client(endpoint: StubEndpoint, client: Any, tmp_path: Path) -> None:
     endpoint.arm((Response(),), workspace=tmp_path, verify=True)
     with pytest.raises(botocore.exceptions.ClientError, match="BadDigest"):
-        client_for(endpoint).put_object(Bucket="b", Key="k", Body=BODY, ChecksumCRC32="AAAAAA==")
+        client.put_object(Bucket="b", Key="k", Body=BODY, ChecksumCRC32="AAAAAA==")
     log = endpoint.collect()
     assert [request.checksums["crc32"] for request in log.requests] == [False]
 
 
-def test_downloads_come_whole_and_by_range(endpoint: StubEndpoint, tmp_path: Path) -> None:
+def test_downloads_come_whole_and_by_range(endpoint: StubEndpoint, client: Any, tmp_path: Path) -> None:
     (tmp_path / "object").write_bytes(BODY)
     response = Response(match=RequestMatch(path="/b/*"), body=FileBody(file="*"), instances=None)
     endpoint.arm((response,), workspace=tmp_path, verify=True)
-    client = client_for(endpoint)
     assert client.head_object(Bucket="b", Key="object")["ContentLength"] == len(BODY)
     assert client.get_object(Bucket="b", Key="object")["Body"].read() == BODY
     part = client.get_object(Bucket="b", Key="object", Range="bytes=1000-1999")
@@ -77,16 +86,16 @@ def test_downloads_come_whole_and_by_range(endpoint: StubEndpoint, tmp_path: Pat
     assert [request.status for request in endpoint.collect().requests] == [200, 200, 206, 404]
 
 
-def test_a_request_with_no_response_left_is_not_retried(endpoint: StubEndpoint, tmp_path: Path) -> None:
+def test_a_request_with_no_response_left_is_not_retried(endpoint: StubEndpoint, client: Any, tmp_path: Path) -> None:
     endpoint.arm((), workspace=tmp_path, verify=False)
     with pytest.raises(botocore.exceptions.ClientError, match="no response left for GET /b"):
-        client_for(endpoint).list_objects_v2(Bucket="b")
+        client.list_objects_v2(Bucket="b")
     (request,) = endpoint.collect().requests
     assert request.error.startswith("no response left for GET /b?list-type=2")
 
 
-def test_uploading_a_part_gives_an_etag(endpoint: StubEndpoint, tmp_path: Path) -> None:
+def test_uploading_a_part_gives_an_etag(endpoint: StubEndpoint, client: Any, tmp_path: Path) -> None:
     endpoint.arm((Response(),), workspace=tmp_path, verify=True)
-    part = client_for(endpoint).upload_part(Bucket="b", Key="k", UploadId="u", PartNumber=1, Body=BODY)
+    part = client.upload_part(Bucket="b", Key="k", UploadId="u", PartNumber=1, Body=BODY)
     assert part["ETag"]
     endpoint.collect()

@@ -64,14 +64,13 @@ def test_the_server_ends_though_somebody_holds_its_control_channel_open(tmp_path
             os.kill(holder, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("question", ["arm", "collect"])
-def test_a_server_that_died_is_the_machines_error(tmp_path: Path, question: str) -> None:
+def test_a_server_that_died_is_the_machines_error_whatever_it_is_asked(tmp_path: Path) -> None:
     with StubEndpoint(directory=tmp_path) as stub:
         os.kill(stub.pid, signal.SIGKILL)
         await_end(stub.pid)
-        ask = stub.collect if question == "collect" else partial(stub.arm, (), workspace=tmp_path, verify=False)
-        with pytest.raises(MachineError, match="exit code -9"):
-            ask()
+        for ask in (stub.collect, partial(stub.arm, (), workspace=tmp_path, verify=False)):
+            with pytest.raises(MachineError, match="exit code -9"):
+                ask()
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,9 +88,8 @@ def test_a_missing_file_is_told_and_the_server_goes_on(wire: Any) -> None:
     assert wire.collect().leftover == ("responses[0]: unused",)
 
 
-def test_interrupting_the_terminal_leaves_the_server(tmp_path: Path) -> None:
-    with StubEndpoint(directory=tmp_path) as stub:
-        assert os.getpgid(stub.pid) != os.getpgid(0)
+def test_interrupting_the_terminal_leaves_the_server(stub: StubEndpoint) -> None:
+    assert os.getpgid(stub.pid) != os.getpgid(0)
 
 
 def test_the_server_is_quiet(wire: Any, stub: StubEndpoint) -> None:

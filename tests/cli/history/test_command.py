@@ -1,8 +1,6 @@
 """`s3bench history`: what each command prints, keeps and refuses."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +12,11 @@ from click.testing import CliRunner
 from s3bench.cli.history.command import history_group
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.document import encode_document
+from tests.cli.conftest import Here
 from tests.compare.documents import client, result
 from tests.history.documents import text
 from tests.report.loads import everything
 
-# The front door's error handling around the one command, as `s3bench history` has it.
-PROGRAM = (
-    "from s3bench.cli import main\n"
-    "main.COMMANDS['history'] = ('history.command:history_group', 'Remember.')\n"
-    "main.main()"
-)
 HOSTILE = "=1+1\x1b[31m\u202e<script>\x00|" + "x" * 10**6
 
 
@@ -213,11 +206,10 @@ def test_every_command_has_help_with_an_example() -> None:
         assert "--json" in shown
 
 
-def test_the_command_itself_says_what_is_wrong_and_exits_2_without_the_password(tmp_path: Path) -> None:
+def test_the_command_itself_says_what_is_wrong_and_exits_2_without_the_password(here: Here, tmp_path: Path) -> None:
     (tmp_path / "1.json").write_bytes(text())
     store = "postgresql://me:geheim@host:port/x"
-    command = (sys.executable, "-c", PROGRAM, "history", "add", "1.json", "--store", store)
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=200, check=False, cwd=tmp_path)
+    finished = here("history", "add", "1.json", "--store", store, cwd=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.splitlines()[0] == "s3bench: --store: not a valid URL of a PostgreSQL database"
     assert "geheim" not in finished.stderr

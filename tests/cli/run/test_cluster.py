@@ -126,23 +126,19 @@ def test_a_suite_on_two_nodes_has_the_results_of_one_machine_and_no_pair_is_spli
     assert compared.exit_code == ExitCode.DONE, compared.output
 
 
-def test_a_chunk_of_a_suite_is_shared_too(two_nodes: None, tmp_path: Path) -> None:
-    file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (1000, 2000, 3000)))
-    document = run_to(tmp_path / "out.json", *CLUSTER, file, "--num-chunks", "2", "--chunk-id", "0")
-    sizes = [result.dimensions[0]["FileSize"] for result in document.results]
-    assert sizes == ["1000 B", "3000 B"]
-    assert [unit["chunk_id"] for unit in document.options["cluster"]["units"]] == [0, 2]
-
-
-def test_nodes_have_the_files_of_sizes_beside_their_definitions(two_nodes: None, tmp_path: Path) -> None:
+def test_a_chunk_of_a_suite_is_shared_too_and_nodes_have_the_files_of_sizes_beside_their_definitions(
+    two_nodes: None, tmp_path: Path
+) -> None:
     sizes = SizesDocument.of(FileSizes(counts=((1000, 2), (2000, 1))), folders=1, left_out=LeftOut())
     (tmp_path / "sizes.json").write_bytes(encode_sizes(sizes))
     command = ["s3", "cp", "files", "s3://bucket/files", "--recursive"]
     like = upload("like", 0, clients=["s5cmd"]) | {"command": command, "environment": {"like": "sizes.json"}}
-    document = run_to(tmp_path / "out.json", *CLUSTER, written(tmp_path, like))
-    (measurement,) = (each for result in document.results for each in result.measurements)
-    assert measurement.wire is not None
-    assert measurement.wire.bytes_received == 4000
+    file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (1000, 2000)), like)
+    document = run_to(tmp_path / "out.json", *CLUSTER, file, "--num-chunks", "2", "--chunk-id", "0")
+    assert [result.name for result in document.results] == ["up", "like"]
+    assert [unit["chunk_id"] for unit in document.options["cluster"]["units"]] == [0, 2]
+    measured = [each.wire.bytes_received for result in document.results for each in result.measurements if each.wire]
+    assert measured == [1000, 4000]
 
 
 def test_a_client_that_fails_is_an_error_of_its_result_and_exit_code_4(two_nodes: None, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`s3bench serve` as a process: its first line, its log, its end."""
 
 import contextlib
+import io
 import json
 import os
 import pty
@@ -23,6 +24,7 @@ import pytest
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
 from tests.cli.conftest import Here
+from tests.forkserver import Forked, ForkServer
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "serve")
 LIMIT_S = 60.0
@@ -40,37 +42,43 @@ DEFINITIONS = [
 ]
 
 
+def fetch(
+    url: str, *, method: str = "GET", body: bytes | None = None, headers: dict[str, str] | None = None, **options: Any
+) -> tuple[int, bytes]:
+    """Make a request: status and body."""
+    request = urllib.request.Request(url, method=method, data=body, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=LIMIT_S, **options) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
 class Serving:
     """A running `s3bench serve`, past its first line."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-        assert process.stdout is not None
-        self.first = process.stdout.readline()
+    def __init__(self, command: Forked) -> None:
+        self.pid = command.pid
+        self.stdout, self.stderr = io.TextIOWrapper(command.stdout), io.TextIOWrapper(command.stderr)
+        self.first = self.stdout.readline()
         self.url = json.loads(self.first)["url"] if self.first.startswith("{") else self.first.strip()
+        self.code: int | None = None
+        self._command = command
 
-    def get(
-        self,
-        target: str,
-        *,
-        method: str = "GET",
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-        **options: Any,
-    ) -> tuple[int, bytes]:
-        request = urllib.request.Request(f"{self.url}{target}", method=method, data=body, headers=headers or {})
-        try:
-            with urllib.request.urlopen(request, timeout=LIMIT_S, **options) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read()
+    def get(self, target: str, **options: Any) -> tuple[int, bytes]:
+        return fetch(f"{self.url}{target}", **options)
+
+    def wait(self) -> int:
+        """Wait for its end; the exit code."""
+        self.code = self._command.wait()
+        return self.code
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """Stop it: exit code, the rest of stdout, and stderr."""
-        self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=LIMIT_S)
-        return self.process.returncode, out, err
+        os.kill(self.pid, how)
+        err = self.stderr.read()
+        return self.wait(), self.stdout.read(), err
 
 
 Serve = Callable[..., AbstractContextManager[Serving]]
@@ -83,24 +91,25 @@ def private(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "S3BENCH_TMPDIR": str(workspaces)}
 
 
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer(commands=("serve",)) as server:
+        yield server
+
+
 @pytest.fixture
-def serve(tmp_path: Path, private: dict[str, str]) -> Serve:
+def serve(fork_server: ForkServer, tmp_path: Path, private: dict[str, str]) -> Serve:
     @contextlib.contextmanager
     def start(*arguments: str, **variables: str) -> Iterator[Serving]:
-        with subprocess.Popen(
-            (*COMMAND, *arguments),
-            cwd=tmp_path,
-            env=private | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
+        with fork_server.start(("serve", *arguments), cwd=tmp_path, env=private | variables) as command:
+            serving = Serving(command)
             try:
-                yield Serving(process)
+                yield serving
             finally:
-                if process.poll() is None:
-                    process.kill()
-                    process.communicate()
+                if serving.code is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(serving.pid, signal.SIGKILL)
+                    serving.wait()
 
     return start
 
@@ -129,12 +138,17 @@ def definitions(tmp_path: Path) -> str:
 
 
 class TestAnnouncing:
-    def test_the_first_line_is_the_url_and_connections_are_accepted_then(self, serve: Serve) -> None:
-        with serve() as serving:
-            assert serving.first.startswith("http://127.0.0.1:")
+    def test_the_first_line_is_the_url_with_the_port_asked_for_and_connections_are_accepted_then(
+        self, serve: Serve
+    ) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with serve("--port", str(port)) as serving:
+            assert serving.first == f"http://127.0.0.1:{port}\n"
             assert serving.get("/")[0] in {200, 501}
             code, out, err = serving.stop()
         assert (code, out) == (0, "")
+        assert "warning" not in err
         for client in ("environment", "aws-cli", "boto3", "s5cmd", "rclone"):
             assert f"  {client}:" in err
         assert err.count(serving.url) >= 6
@@ -145,20 +159,15 @@ class TestAnnouncing:
             assert announced["endpoint"] == "emulator"
             assert announced["host"] == "127.0.0.1"
             assert announced["url"] == f"https://127.0.0.1:{announced['port']}"
-            assert announced["pid"] == serving.process.pid
+            assert announced["pid"] == serving.pid
             os.kill(announced["server_pid"], 0)
             context = ssl.create_default_context(cafile=announced["ca_bundle"])
             assert serving.get("/", context=context)[0] in {200, 501}
             code, _, err = serving.stop()
         assert code == 0
+        assert not Path(f"/proc/{announced['server_pid']}").exists()
         assert f"AWS_CA_BUNDLE={announced['ca_bundle']}" in err
         assert list(Path(private["S3BENCH_TMPDIR"]).iterdir()) == []
-
-    def test_a_port_that_was_asked_for_is_the_one(self, serve: Serve) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        with serve("--port", str(port)) as serving:
-            assert serving.url == f"http://127.0.0.1:{port}"
 
     def test_an_address_that_others_can_reach_is_a_warning(self, serve: Serve) -> None:
         with serve("--host", "0.0.0.0") as serving:
@@ -167,114 +176,71 @@ class TestAnnouncing:
         assert "s3bench: warning: other machines can reach 0.0.0.0" in err
         assert "any credentials are accepted" in err
 
-    def test_loopback_is_none(self, serve: Serve) -> None:
-        with serve() as serving:
-            assert "warning" not in serving.stop()[2]
-
 
 class TestEnding:
-    @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-    def test_being_stopped_is_a_good_end_with_totals(self, serve: Serve, how: signal.Signals) -> None:
+    def test_being_interrupted_is_a_good_end_with_totals(self, serve: Serve) -> None:
         with serve("--json") as serving:
             serving.get("/b/k", method="PUT", body=b"12345")
             server_pid = json.loads(serving.first)["server_pid"]
-            code, _, err = serving.stop(how)
+            code, _, err = serving.stop(signal.SIGINT)
         assert code == 0
         assert "1 requests on 1 connections, 5 B received" in err.splitlines()[-1]
         assert not Path(f"/proc/{server_pid}").exists()
 
-    def test_a_signal_that_comes_twice_is_one(self, serve: Serve) -> None:
-        with serve() as serving:
-            serving.process.send_signal(signal.SIGTERM)
-            serving.process.send_signal(signal.SIGINT)
-            code, _, err = serving.stop()
-        assert code == 0
-        assert "stopped after" in err.splitlines()[-1]
-
-    def test_an_open_connection_does_not_delay_it(self, serve: Serve) -> None:
+    def test_neither_an_open_connection_nor_a_second_signal_changes_it(self, serve: Serve) -> None:
         with serve() as serving:
             port = int(serving.url.rpartition(":")[2])
             with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
                 client.sendall(b"PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
+                os.kill(serving.pid, signal.SIGTERM)
+                os.kill(serving.pid, signal.SIGINT)
                 code, _, err = serving.stop()
         assert code == 0
         assert "Traceback" not in err
+        assert "stopped after" in err.splitlines()[-1]
 
     def test_a_server_that_dies_is_the_machines_error(self, serve: Serve) -> None:
         with serve("--json") as serving:
             os.kill(json.loads(serving.first)["server_pid"], signal.SIGKILL)
-            err = serving.process.communicate(timeout=LIMIT_S)[1]
-        assert serving.process.returncode == 4
+            err = serving.stderr.read()
+            assert serving.wait() == 4
         assert "the server ended with exit code -9" in err
 
     def test_a_reader_of_the_log_that_goes_away_is_no_reason_to_stop(self, serve: Serve) -> None:
         with serve() as serving:
-            assert serving.process.stderr is not None
-            assert serving.process.stdout is not None
-            serving.process.stderr.close()
-            serving.process.stdout.close()
+            serving.get("/bucket/now")
+            # Lines come while it runs: this ends with the process at the latest, and the test with its timeout.
+            assert any("/bucket/now" in line for line in iter(serving.stderr.readline, ""))
+            serving.stderr.close()
+            serving.stdout.close()
             serving.get("/b/k")
             deadline_s = time.monotonic() + LIMIT_S
-            while not Path(f"/proc/{serving.process.pid}/fd/2").samefile(os.devnull):
+            while not Path(f"/proc/{serving.pid}/fd/2").samefile(os.devnull):
                 assert time.monotonic() < deadline_s, "nothing was written to the pipe"
                 time.sleep(0.01)
             assert serving.get("/b/k")[0]
-            serving.process.send_signal(signal.SIGTERM)
-            assert serving.process.wait(LIMIT_S) == 0
+            os.kill(serving.pid, signal.SIGTERM)
+            assert serving.wait() == 0
 
 
 class TestLog:
-    def test_a_line_for_each_request(self, serve: Serve) -> None:
-        with serve() as serving:
-            serving.get("/bucket/key", method="PUT", body=b"1234")
+    def test_a_line_for_each_request_and_one_that_nothing_is_encrypted(self, serve: Serve) -> None:
+        encrypted = {"x-amz-server-side-encryption": "aws:kms"}
+        with serve("--bucket", "bucket") as serving:
+            serving.get("/bucket/key", method="PUT", body=b"1234", headers=encrypted)
             serving.get("/bucket/key?X-Amz-Signature=5ecre7&X-Amz-Security-Token=5ecre7&versionId=1")
+            serving.get("/bucket/key", method="PUT", headers=encrypted)
             err = serving.stop()[2]
         lines = [line for line in err.splitlines() if "/bucket/key" in line]
-        assert len(lines) == 2
+        assert len(lines) == 3
         assert "PUT    in 4 B" in lines[0]
         assert lines[1].endswith("?X-Amz-Signature=***&X-Amz-Security-Token=***&versionId=1")
         assert "5ecre7" not in err
+        assert err.count("warning: nothing is encrypted") == err.count("encrypted") == 1
 
-    def test_lines_come_while_it_runs(self, serve: Serve) -> None:
-        with serve() as serving:
-            serving.get("/bucket/now")
-            assert serving.process.stderr is not None
-            for line in serving.process.stderr:  # ends with the process at the latest, and the test with its timeout
-                if "/bucket/now" in line:
-                    break
-            assert serving.process.poll() is None
-
-    def test_json_lines_are_all_there_is_on_stderr(self, serve: Serve) -> None:
-        with serve("--log", "json") as serving:
-            serving.get("/bucket/key")
-            port = int(serving.url.rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
-                client.sendall(b"nonsense\r\n\r\n")
-                client.recv(1000)
-            err = serving.stop()[2]
-        events = [json.loads(line) for line in err.splitlines()]
-        assert [event["event"] for event in events] == ["request", "fault", "totals"]
-        assert events[0]["path"] == "/bucket/key"
-        assert events[-1]["requests"] == 1
-
-    @pytest.mark.parametrize("log", ["text", "none"])
-    def test_it_says_once_that_nothing_is_encrypted(self, serve: Serve, log: str) -> None:
-        with serve("--log", log, "--bucket", "bucket") as serving:
-            for _ in range(2):
-                serving.get("/bucket/key", method="PUT", headers={"x-amz-server-side-encryption": "aws:kms"})
-            err = serving.stop()[2]
-        [line] = [line for line in err.splitlines() if "encrypted" in line]
-        assert "warning: nothing is encrypted" in line
-
-    def test_no_log_is_hints_and_totals(self, serve: Serve) -> None:
-        with serve("--log", "none") as serving:
-            for _ in range(5):
-                serving.get("/bucket/key")
-            err = serving.stop()[2]
-        assert "/bucket/key" not in err
-        assert "5 requests" in err.splitlines()[-1]
-
-    def test_no_request_is_lost_however_many_there_are(self, serve: Serve) -> None:
+    def test_json_lines_are_all_there_is_on_stderr_and_no_request_is_lost_however_many_there_are(
+        self, serve: Serve
+    ) -> None:
         with serve("--log", "json") as serving:
             port = int(serving.url.rpartition(":")[2])
             err_lines: list[str] = []
@@ -283,12 +249,24 @@ class TestLog:
                     client.sendall(
                         b"".join(b"HEAD /b/%d HTTP/1.1\r\nHost: x\r\n\r\n" % (start + i) for i in range(700))
                     )
-                    assert serving.process.stderr is not None
-                    err_lines += (serving.process.stderr.readline() for _ in range(700))
+                    err_lines += (serving.stderr.readline() for _ in range(700))
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
+                client.sendall(b"nonsense\r\n\r\n")
+                client.recv(1000)
             err_lines += serving.stop()[2].splitlines()
-        events = [json.loads(line) for line in err_lines]
-        assert [event["path"] for event in events[:-1]] == [f"/b/{number}" for number in range(1400)]
-        assert events[-1]["requests"] == 1400
+        *requests, fault, totals = [json.loads(line) for line in err_lines]
+        assert [request["path"] for request in requests] == [f"/b/{number}" for number in range(1400)]
+        assert {request["event"] for request in requests} == {"request"}
+        assert (fault["event"], totals["event"], totals["requests"]) == ("fault", "totals", 1400)
+
+    def test_no_log_is_hints_warnings_and_totals(self, serve: Serve) -> None:
+        with serve("--log", "none", "--bucket", "bucket") as serving:
+            for _ in range(5):
+                serving.get("/bucket/key", method="PUT", headers={"x-amz-server-side-encryption": "aws:kms"})
+            err = serving.stop()[2]
+        assert "/bucket/key" not in err
+        assert err.count("warning: nothing is encrypted") == err.count("encrypted") == 1
+        assert "5 requests" in err.splitlines()[-1]
 
     def test_the_secret_key_is_said_nowhere(self, serve: Serve) -> None:
         with serve("--access-key", "AK", "--json", S3BENCH_SECRET_KEY="hush-hush") as serving:
@@ -325,9 +303,10 @@ class TestTerminal:
             ) as process,
         ):
             os.close(theirs)
-            serving = Serving(process)
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
             try:
-                serving.get("/bucket/key")
+                fetch(f"{url}/bucket/key")
                 seen = b""
                 while b"/bucket/key" not in seen or b"requests/s" not in seen:
                     seen += terminal.read(4096)

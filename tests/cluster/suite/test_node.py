@@ -79,12 +79,15 @@ def ended(node: SuiteNode, chunk: int = 0) -> tuple[UnitOutcome, Document]:
 
 
 def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind(
-    start: Start, processes: Processes, tmp_path: Path
+    start: Start, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
     node = start()
     node.begin(0, FOREVER, {})
-    pids = [each.pid for each in processes()]
+    child, *helpers = processes()
+    pids = [each.pid for each in (child, *helpers)]
     assert len(pids) > 1
+    assert child.environ()["AWS_PROFILE"] == "the-nodes-own", "without keys, a node keeps its own environment"
     node.stop()
     node.stop()
     await_end(*pids)
@@ -155,15 +158,6 @@ def test_keys_are_in_the_environment_of_the_unit_alone(
     node.stop()
     outcome, _ = ended(node)
     assert b"very-secret" not in outcome.document + outcome.said.encode()
-
-
-def test_without_keys_a_node_keeps_its_own_environment(
-    start: Start, processes: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
-    node = start()
-    node.begin(0, FOREVER, {})
-    assert processes()[0].environ()["AWS_PROFILE"] == "the-nodes-own"
 
 
 def test_a_node_tells_the_clients_that_it_finds_and_why_it_does_not(start: Start) -> None:

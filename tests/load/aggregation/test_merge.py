@@ -1,6 +1,7 @@
 """Runs of one workload as one: what is added, what stays apart, and what is refused."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -75,20 +76,13 @@ def loop_of(document: Document, name: str = "load.all", number: int = 0) -> Load
 
 def on_worker(operations: Sequence[Operation], worker: int) -> list[Operation]:
     """The operations of one worker, as of a run that has only this worker."""
-    return [
-        Operation(**{name: getattr(each, name) for name in Operation.__slots__} | {"worker": 0})
-        for each in operations
-        if each.worker == worker
-    ]
+    return [replace(each, worker=0) for each in operations if each.worker == worker]
 
 
 def mixed(worker: int = 0, *, length_ns: int = 10 * MS) -> list[Operation]:
     gets = closed_loop(length_ns=length_ns, end_ns=4 * NS, threads=2)
     puts = closed_loop(length_ns=3 * length_ns, end_ns=4 * NS, threads=2, kind=OperationKind.PUT)
-    return [
-        Operation(**{name: getattr(each, name) for name in Operation.__slots__} | {"worker": worker})
-        for each in (*gets, *puts)
-    ]
+    return [replace(each, worker=worker) for each in (*gets, *puts)]
 
 
 # Runs at the same time.

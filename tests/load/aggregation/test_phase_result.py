@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.load.aggregation.bottleneck import Yardsticks
@@ -202,7 +202,6 @@ def test_figures_that_contradict_littles_law_are_refused(clock: float) -> None:
 SPANS = st.lists(st.tuples(st.integers(0, 4 * NS), st.integers(MS, 3 * NS), st.booleans()), min_size=1, max_size=40)
 
 
-@settings(max_examples=60)
 @given(SPANS, st.integers(1, 3), st.sampled_from([0.0, 1.0]))
 def test_no_true_aggregation_is_refused(spans: list[tuple[int, int, bool]], workers: int, warmup_s: float) -> None:
     loop = [

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s3bench.load.fitting import rate_curve
 from s3bench.load.fitting.arrival_counts import ArrivalCounts, ArrivalSeries
 from s3bench.load.fitting.rate_curve import STRETCHES_MAX, RateCurve, fit_rates
 
@@ -76,21 +77,22 @@ def test_evenly_spaced_arrivals_vary_less_than_those_of_poisson() -> None:
     assert curve.dispersion < 0.1
 
 
-def test_the_stretches_of_a_profile_are_limited() -> None:
+def test_the_stretches_of_a_profile_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_curve, "STRETCHES_MAX", 20)
     random = np.random.default_rng(1)
-    rates = [(20, float(rate)) for rate in random.choice([20, 200, 1000], size=200)]
-    assert len(fit_rates(counted(poisson(*rates), bins_max=10_000)).after_s) <= STRETCHES_MAX
+    rates = [(20, float(rate)) for rate in random.choice([2, 20, 100], size=200)]
+    assert 10 < len(fit_rates(counted(poisson(*rates), bins_max=10_000)).after_s) <= 20
 
 
 def test_a_log_of_days_becomes_one_day() -> None:
     day = ((43_200, 0.5), (43_200, 1.5))
-    times_s = poisson(*day, *day, *day)
+    times_s = poisson(*day, *day)
     counts = ArrivalCounts(1)
     for at_s in times_s:
         counts.add(at_s, 0)
     series = counts.series()
     curve = fit_rates(series)
-    assert series.days == pytest.approx(3, rel=0.001)
+    assert series.days == pytest.approx(2, rel=0.001)
     assert curve.length_s == 86_400
     assert curve.after_s[0] == 0.0
     assert curve.after_s[1] == pytest.approx(43_200, abs=600)

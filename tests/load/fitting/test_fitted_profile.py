@@ -1,6 +1,6 @@
 """The profile of a workload: what it plans, the file that it becomes, and that nothing in it names anybody."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -24,7 +24,6 @@ REQUESTS = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(REQUESTS, max_size=300))
 def test_the_file_of_any_log_is_read_as_the_profile_and_names_nobody(requests: list[LoggedRequest]) -> None:
     workload = fitted([*requests, request(GET)])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadDefinitions, BadInput
@@ -434,13 +434,11 @@ def placeds(draw: st.DrawFn) -> PlacedProfile:
     )
 
 
-@settings(max_examples=60)
 @given(placeds())
 def test_a_profile_that_is_rendered_reads_as_itself(placed: PlacedProfile) -> None:
     assert parse_profile(render_profile(placed), "rendered") == placed
 
 
-@settings(max_examples=100)
 @given(
     st.text(max_size=60)
     | st.recursive(

@@ -19,11 +19,11 @@ def rows_of(firsts: list[int]) -> Rows:
 
 @pytest.mark.parametrize("values", [1, 3, 10**9])
 def test_rows_of_many_runs_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
-    monkeypatch.setattr(external_sort, "_RUN_ROWS", 140)
+    monkeypatch.setattr(external_sort, "_RUN_ROWS", 80)
     monkeypatch.setattr(external_sort, "_BLOCK_ROWS", 32)
     monkeypatch.setattr(external_sort, "_READ_ROWS_MIN", 8)
     random = np.random.default_rng(1)
-    rows = random.permutation(rows_of(random.integers(values, size=2_000).tolist()))
+    rows = random.permutation(rows_of(random.integers(values, size=1_200).tolist()))
     sort = ExternalSort(tmp_path, "x", by=("key", "order"))
     for first in range(0, len(rows), 20):
         sort.add(rows[first : first + 20])

@@ -172,7 +172,7 @@ def test_color_adds_nothing_but_color(gates: Mapping[str, GateRecord]) -> None:
 
 def test_nothing_from_outside_moves_the_cursor_or_breaks_a_line(hostile: GateRecord) -> None:
     text = render_gate(hostile, width=120, color=False, verbose=True, kept=Path("a\nb\x1b[2J.json"))
-    assert all(character.isprintable() for character in text.replace("\n", ""))
+    assert text.replace("\n", "").isprintable()
     tame = render_gate(hostile, width=120, color=False)
     assert all(line.startswith(("FAIL: ", "  ", "a|b")) or _SENTENCE.match(line) for line in tame.splitlines()), (
         "each line is one that we began"

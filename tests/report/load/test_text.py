@@ -179,7 +179,7 @@ def test_what_a_server_wrote_cannot_paint_the_terminal() -> None:
     hostile = load(failures=(failures("503 \x1b[2J\n\u202e", 1),), failed=1, job="\x1b[31mjob\r")
     phase = result("name\x1b[0m", hostile, dimensions=[{"a": "\n"}], warnings=["\x07"])
     text = render_load(document(phase).with_warnings(["\x1b"]), width=80, color=False)
-    assert all(character.isprintable() for character in text.replace("\n", ""))
+    assert text.replace("\n", "").isprintable()
 
 
 def test_a_phase_that_was_interrupted_says_so() -> None:

@@ -35,9 +35,9 @@ def labels(chart: alt.TopLevelMixin) -> list[str]:
 
 def told(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
     """The marks that say something; all others have to be decorations."""
-    found = [each for each in marks(chart) if "description" in each["encoding"]]
-    assert all(each["mark"]["aria"] is False for each in marks(chart) if "description" not in each["encoding"])
-    return found
+    every = marks(chart)
+    assert all(each["mark"]["aria"] is False for each in every if "description" not in each["encoding"])
+    return [each for each in every if "description" in each["encoding"]]
 
 
 def figures(section: Section) -> Iterator[ChartFigure]:

@@ -46,7 +46,9 @@ def test_a_narrow_chart_has_the_same_marks_and_does_not_repeat_their_words() -> 
 
 def test_lines_of_a_text_begin_where_the_text_does() -> None:
     chart = alt.Chart(alt.Data(values=[{"a": 1, "words": ["one", "two"]}])).mark_text(align="left", aria=False)
-    figure = ChartFigure(name="a", title="a", description="a", chart=chart.encode(x=alt.value(40), text="words:N"))
+    figure = ChartFigure(
+        name="a", title="a", description="a", chart=chart.encode(x=alt.XValue(40), text=alt.Text("words:N"))
+    )
     lines = list(ET.fromstring(wide(figure)).iter("tspan"))
     assert [(each.text, each.get("x")) for each in lines] == [("one", None), ("two", "40")]
 
@@ -116,13 +118,17 @@ def test_hostile_words_stay_words() -> None:
 
 def test_emoji_in_a_label_that_is_cut_do_no_harm() -> None:
     chart = alt.Chart(alt.Data(values=[{"name": "\U0001f600" * 400, "a": 1, "label": "one"}])).mark_point()
-    encoded = chart.encode(x="a:Q", y=alt.Y("name:N", axis=alt.Axis(labelLimit=33)), description="label:N")
+    encoded = chart.encode(
+        x=alt.X("a:Q"), y=alt.Y("name:N", axis=alt.Axis(labelLimit=33)), description=alt.Description("label:N")
+    )
     assert labels_of(wide(ChartFigure(name="a", title="a", description="a", chart=encoded))) == ["one"]
 
 
 def test_a_mark_that_is_not_seen_but_has_words_can_still_be_met() -> None:
     chart = alt.Chart(alt.Data(values=[{"a": 1, "label": "one"}])).mark_point(opacity=0)
-    figure = ChartFigure(name="a", title="a", description="a", chart=chart.encode(x="a:Q", description="label:N"))
+    figure = ChartFigure(
+        name="a", title="a", description="a", chart=chart.encode(x=alt.X("a:Q"), description=alt.Description("label:N"))
+    )
     assert labels_of(wide(figure)) == ["one"]
 
 

@@ -112,7 +112,7 @@ def test_names_that_are_alike_are_numbered_as_go_does_it() -> None:
 def test_hostile_texts_are_parts_of_names() -> None:
     assert len(lines(hostile())) == 18
     assert len({name for name, _, _ in lines(hostile())}) == 3
-    assert all(character.isprintable() for character in render_gobench(hostile()).replace("\n", ""))
+    assert render_gobench(hostile()).replace("\n", "").isprintable()
 
 
 def test_a_document_without_figures_is_bad_input() -> None:

@@ -7,8 +7,8 @@ import pytest
 from s3bench.s3.endpoint import EmulatorEndpoint
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
-    """An emulator in a process of its own, for one module; each test arms it anew."""
+    """An emulator in a process of its own, for all modules; each test arms it anew."""
     with EmulatorEndpoint(directory=tmp_path_factory.mktemp("emulator")) as running:
         yield running

@@ -93,6 +93,20 @@ def test_a_copied_range_names_its_first_and_last_byte(s3: Asker, value: str) -> 
     assert s3.ask("PUT", "m", query=query, headers=headers).code == "InvalidArgument"
 
 
+def test_copies_of_ranges_of_copies_can_be_read_however_often_that_was_done(s3: Asker) -> None:
+    body = bytes(range(250)) * 400
+    s3.ask("PUT", "0", body=body)
+    for number in range(1, 601):
+        upload = s3.ask("POST", str(number), query={"uploads": ""}).texts("UploadId")[0]
+        span = f"bytes=1-{len(body) - number}"
+        headers = {"x-amz-copy-source": f"bucket/{number - 1}", "x-amz-copy-source-range": span}
+        part = s3.ask("PUT", str(number), query={"uploadId": upload, "partNumber": "1"}, headers=headers)
+        parts = f"<Part><PartNumber>1</PartNumber><ETag>{part.texts('ETag')[0]}</ETag></Part>"
+        document = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+        assert s3.ask("POST", str(number), query={"uploadId": upload}, body=document).status == 200
+    assert s3.ask("GET", "600").body == body[600:]
+
+
 def test_the_source_of_a_copy_may_not_be_a_delete_marker_by_its_id(s3: Asker) -> None:
     s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
     s3.ask("PUT", "k", body=b"x")

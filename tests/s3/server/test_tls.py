@@ -32,8 +32,8 @@ def test_files_ranges_and_uploads_pass_through(tls_stub: StubEndpoint, workspace
     tls_stub.arm((Response(match=RequestMatch(method="PUT")), ANY_LARGE), workspace=workspace, verify=False)
     with connect(tls_stub) as client:
         client.sendall(b"GET /b HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\nRange: bytes=5-9\r\n\r\n")
-        data = b""
-        while data.count(b"\r\n\r\n") < 2 or not data.endswith(large[5:10]):
+        data = bytearray()
+        while not data.endswith(large[5:10]) or data.count(b"\r\n\r\n") < 2:
             data += client.recv(1 << 20)
         assert large in data
         client.sendall(b"PUT /b HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n" + bytes(3_000_000))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import pytest
 from msgspec.structs import replace
@@ -15,14 +16,14 @@ from s3bench.report.page.drawing import draw
 from s3bench.report.page.gate.section import PAIRS_SHOWN_MAX, gate_section
 from s3bench.report.page.section import ChartFigure, Section
 from s3bench.report.table import Tone
-from tests.report.conftest import many_gate
+from tests.report.conftest import made_up_gates, many_gate
 from tests.report.page.forest_reader import drawn, labels, layers
 
 
-@pytest.fixture(scope="module")
-def sections(gates: Mapping[str, GateRecord]) -> Mapping[str, Section]:
-    """The section of each gate."""
-    return {name: gate_section(gate) for name, gate in gates.items()}
+@cache
+def section_of(name: str) -> Section:
+    """The section of the gate of that name."""
+    return gate_section(made_up_gates()[name])
 
 
 def figures(section: Section) -> Iterator[ChartFigure]:
@@ -50,10 +51,8 @@ def part(section: Section, name: str) -> Section:
         ("two documents", Tone.BAD),
     ],
 )
-def test_the_headline_is_the_verdict_in_its_tone(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, tone: Tone
-) -> None:
-    headline = sections[name].headline
+def test_the_headline_is_the_verdict_in_its_tone(gates: Mapping[str, GateRecord], name: str, tone: Tone) -> None:
+    headline = section_of(name).headline
     assert headline is not None
     assert headline.verdict == digest(gates[name]).verdict
     assert headline.tone is tone
@@ -67,33 +66,29 @@ def test_the_headline_is_the_verdict_in_its_tone(
         ("nothing", "cli-crt@2.38.5 against cli-crt@2.36.0"),
     ],
 )
-def test_the_headline_names_the_row_and_the_bound_that_decided(
-    sections: Mapping[str, Section], name: str, text: str
-) -> None:
-    headline = sections[name].headline
+def test_the_headline_names_the_row_and_the_bound_that_decided(name: str, text: str) -> None:
+    headline = section_of(name).headline
     assert headline is not None
     assert headline.text == text
 
 
-def test_a_headline_of_a_pass_is_the_largest_possible_worsening(sections: Mapping[str, Section]) -> None:
-    headline = sections["pass"].headline
+def test_a_headline_of_a_pass_is_the_largest_possible_worsening() -> None:
+    headline = section_of("pass").headline
     assert headline is not None
     assert re.fullmatch(r"No row is worse by more than \d\.\d%", headline.text)
 
 
-def test_every_gate_makes_a_section_whose_figures_have_names_of_their_own(sections: Mapping[str, Section]) -> None:
-    for section in sections.values():
+def test_every_gate_makes_a_section_whose_figures_have_names_of_their_own() -> None:
+    for section in map(section_of, made_up_gates()):
         names = [figure.name for figure in section.figures]
         assert len(set(names)) == len(names)
         assert len({each.name for each in section.parts}) == len(section.parts)
 
 
-def test_a_forest_draws_each_row_judged_by_its_size_with_its_zone(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
-) -> None:
+def test_a_forest_draws_each_row_judged_by_its_size_with_its_zone(gates: Mapping[str, GateRecord]) -> None:
     told = digest(gates["small"])
     rows = [row for row in (*told.decided, *told.rest) if row.metric == "total_time" and row.kind is not RowKind.EXACT]
-    figure = sections["small"].figures[0]
+    figure = section_of("small").figures[0]
     (points,) = layers(figure.chart, "point")
     assert [value["ratio"] for value in points] == [1 + (row.change or 0.0) for row in rows]
     assert [value["word"] for value in points] == [row.verdict for row in rows]
@@ -107,10 +102,9 @@ def test_a_forest_draws_each_row_judged_by_its_size_with_its_zone(
         assert label.endswith(f"limits {words.limits(row)}, detectable from {words.detectable(row)}")
 
 
-def test_the_tables_have_every_row_and_what_it_could_have_seen(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
-) -> None:
-    for name, section in sections.items():
+def test_the_tables_have_every_row_and_what_it_could_have_seen(gates: Mapping[str, GateRecord]) -> None:
+    for name in gates:
+        section = section_of(name)
         told = digest(gates[name])
         shown = [row for table in section.tables for row in table.rows]
         rows = [*told.decided, *told.waived, *told.rest]
@@ -119,11 +113,9 @@ def test_the_tables_have_every_row_and_what_it_could_have_seen(
         assert [row[5].text + row[5].more for row in shown] == [words.change(row) for row in rows]
 
 
-def test_pairs_are_drawn_as_measured_in_run_order(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
-) -> None:
+def test_pairs_are_drawn_as_measured_in_run_order(gates: Mapping[str, GateRecord]) -> None:
     gate = gates["fail by size"]
-    (figure,) = part(sections["fail by size"], "pairs").figures
+    (figure,) = part(section_of("fail by size"), "pairs").figures
     cell = gate.cells[0]
     dots, known = layers(figure.chart, "point")
     assert [value["pair"] for value in dots] == list(range(1, 21))
@@ -140,20 +132,16 @@ def test_pairs_are_drawn_as_measured_in_run_order(
     assert [value["label"].split(":")[0] for value in known] == ["after 10 pairs", "after 20 pairs"]
 
 
-def test_pairs_that_came_after_the_decision_are_pale(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
-) -> None:
-    (figure,) = part(sections["small"], "pairs").figures
+def test_pairs_that_came_after_the_decision_are_pale(gates: Mapping[str, GateRecord]) -> None:
+    (figure,) = part(section_of("small"), "pairs").figures
     counted, pale, _ = layers(figure.chart, "point")
     (row,) = digest(gates["small"]).decided
     assert (len(counted), len(pale)) == (row.pairs, 40 - row.pairs)
     assert "are not counted" in figure.description
 
 
-def test_a_pass_shows_the_pairs_of_the_row_that_may_be_worst(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
-) -> None:
-    pairs = part(sections["pass"], "pairs")
+def test_a_pass_shows_the_pairs_of_the_row_that_may_be_worst(gates: Mapping[str, GateRecord]) -> None:
+    pairs = part(section_of("pass"), "pairs")
     (figure,) = pairs.figures
     worst = max(
         (row for row in digest(gates["pass"]).rest if row.kind is RowKind.SIZE), key=lambda row: row.at_most or 0
@@ -162,24 +150,24 @@ def test_a_pass_shows_the_pairs_of_the_row_that_may_be_worst(
     assert "may be worst" in pairs.title
 
 
-def test_two_documents_have_no_pairs(sections: Mapping[str, Section]) -> None:
-    assert "pairs" not in {each.name for each in sections["two documents"].parts}
+def test_two_documents_have_no_pairs() -> None:
+    assert "pairs" not in {each.name for each in section_of("two documents").parts}
 
 
-def test_controls_stand_apart(sections: Mapping[str, Section]) -> None:
-    controls = part(sections["pass"], "controls")
+def test_controls_stand_apart() -> None:
+    controls = part(section_of("pass"), "controls")
     assert controls.is_folded
     assert any("with a planted delay" in label for label in labels(controls.figures[0].chart))
-    assert not any("planted" in label for figure in sections["pass"].figures for label in labels(figure.chart))
+    assert not any("planted" in label for figure in section_of("pass").figures for label in labels(figure.chart))
 
 
-def test_counts_that_differ_are_listed_by_name(sections: Mapping[str, Section]) -> None:
-    (table,) = part(sections["fail by imports"], "counts").tables
+def test_counts_that_differ_are_listed_by_name() -> None:
+    (table,) = part(section_of("fail by imports"), "counts").tables
     assert [row[2].text for row in table.rows] == [f"module_{number}: 0 -> 1" for number in range(7)]
 
 
-def test_a_waiver_and_a_warning_are_told(sections: Mapping[str, Section]) -> None:
-    lines = [line.text for line in sections["waived"].lines]
+def test_a_waiver_and_a_warning_are_told() -> None:
+    lines = [line.text for line in section_of("waived").lines]
     assert any(text.startswith("waived: total_time of s3.cp.upload") for text in lines)
     assert any("expired on 2026-01-01" in text for text in lines)
 
@@ -205,8 +193,8 @@ def test_names_of_characters_beyond_16_bits_are_not_cut_in_their_midst() -> None
     assert drawn(gate_section(many_gate(1)).figures[0]).startswith("<svg")
 
 
-def test_every_chart_can_be_drawn(sections: Mapping[str, Section]) -> None:
-    for figure in figures(sections["fail by creep"]):
+def test_every_chart_can_be_drawn() -> None:
+    for figure in figures(section_of("fail by creep")):
         assert drawn(figure).startswith("<svg")
 
 

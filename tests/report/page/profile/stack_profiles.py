@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from s3bench.profiling.stack_profile import MAIN_THREAD, Frame, ProfiledRun, Sampled, Stack, StackProfile
 
@@ -101,21 +102,13 @@ def large_profile(stacks: int = 5_000, *, seed: int = 1, runs: int = 20, slower:
     The stacks depend on their number alone, the samples of them on `seed`. Stacks with `botocore.loader` have `slower`
     times the samples.
     """
-    shape, source = random.Random(0), random.Random(seed)
-    frames = [_large_frame(shape, number) for number in range(2_500)]
-    calls = [[shape.randrange(len(frames)) for _ in range(6)] for _ in frames]
-    weights: dict[tuple[int, ...], float] = {}
-    while len(weights) < stacks:
-        stack = [0]
-        while len(stack) < 60 and shape.random() < 0.95:
-            stack.append(calls[stack[-1]][min(5, int(shape.expovariate(0.9)))])
-        weights.setdefault(tuple(stack), shape.paretovariate(1.2))
+    source, (frames, weights) = random.Random(seed), _large_stacks(stacks)
     loader = {number for number, frame in enumerate(frames) if frame.module == "botocore.loader"}
     samples = [weight * (slower if loader.intersection(stack) else 1.0) for stack, weight in weights.items()]
     return StackProfile(
         sampled=Sampled.WALL_TIME,
         interval_s=INTERVAL_S,
-        frames=tuple(frames),
+        frames=frames,
         stacks=tuple(Stack(frames=stack) for stack in weights),
         runs=tuple(
             ProfiledRun(
@@ -128,6 +121,21 @@ def large_profile(stacks: int = 5_000, *, seed: int = 1, runs: int = 20, slower:
             for _ in range(runs)
         ),
     )
+
+
+@cache
+def _large_stacks(stacks: int) -> tuple[tuple[Frame, ...], Mapping[tuple[int, ...], float]]:
+    """The frames, and how often each stack of them is met."""
+    shape = random.Random(0)
+    frames = tuple(_large_frame(shape, number) for number in range(2_500))
+    calls = [[shape.randrange(len(frames)) for _ in range(6)] for _ in frames]
+    weights: dict[tuple[int, ...], float] = {}
+    while len(weights) < stacks:
+        stack = [0]
+        while len(stack) < 60 and shape.random() < 0.95:
+            stack.append(calls[stack[-1]][min(5, int(shape.expovariate(0.9)))])
+        weights.setdefault(tuple(stack), shape.paretovariate(1.2))
+    return frames, weights
 
 
 def _large_frame(source: random.Random, number: int) -> Frame:
