@@ -31,7 +31,7 @@ from s3bench.profiling.stack_profile import Sampled
 from s3bench.profiling.tables import function_times
 from s3bench.run.inspection import Unavailable
 from s3bench.run.py_spy import PySpy, find_py_spy
-from s3bench.stats.signed_rank import hodges_lehmann, lower_bound, upper_bound
+from s3bench.stats.signed_rank import SignedRankTest
 
 SHARES_WITHIN = 0.02
 COST_BELOW = 0.10
@@ -169,8 +169,9 @@ def measure_cost(profiler: PySpy, program: Path, directory: Path, runs: int) -> 
             values.append(found[True][name] / found[False][name] - 1)
     cost = {}
     for name, values in ratios.items():
-        low, high = lower_bound(values, alpha=ALPHA), upper_bound(values, alpha=ALPHA)
-        cost[name] = hodges_lehmann(values)
+        test = SignedRankTest(values)
+        low, high = test.lower_bound(ALPHA), test.upper_bound(ALPHA)
+        cost[name] = test.hodges_lehmann()
         what = "CPU time" if name == "cpu_s" else "total time"
         print(f"{program.stem:10} {what:10} {cost[name]:+.1%} ({low:+.1%} to {high:+.1%}), {runs} pairs")
     is_met = cost["cpu_s"] < COST_BELOW

@@ -7,7 +7,7 @@ from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.row import GateRow
 from s3bench.profiling.explanation import Cause, CauseKind
 from s3bench.results.measurement import Measurement, Milestones
-from s3bench.stats.signed_rank import hodges_lehmann, lower_bound, upper_bound
+from s3bench.stats.signed_rank import SignedRankTest
 
 PHASES = ("interpreter_start", "imports_done", "plugins_loaded", "client_created", "first_request", "last_response")
 """The milestones between which phases are; the last phase ends with the client."""
@@ -51,9 +51,10 @@ def changed_phases(cell: ClientCellEvidence) -> tuple[Cause, ...]:
     found = []
     for name in sorted(phases):
         alpha = _ERROR / 2 / len(phases)
-        low, high = lower_bound(phases[name], alpha=alpha), upper_bound(phases[name], alpha=alpha)
+        test = SignedRankTest(phases[name])
+        low, high = test.lower_bound(alpha), test.upper_bound(alpha)
         if low > 0 or high < 0:
-            change = hodges_lehmann(phases[name])
+            change = test.hodges_lehmann()
             found.append(Cause(kind=CauseKind.PHASE, place=name, change=change, low=low, high=high))
     return tuple(sorted(found, key=lambda cause: -abs(cause.change or 0.0)))
 

@@ -75,26 +75,6 @@ def hodges_lehmann(values: Sequence[float]) -> float:
     return SignedRankTest(values).hodges_lehmann()
 
 
-def lower_bound(values: Sequence[float], *, alpha: float) -> float:
-    """`SignedRankTest.lower_bound` of `values`."""
-    return SignedRankTest(values).lower_bound(alpha)
-
-
-def upper_bound(values: Sequence[float], *, alpha: float) -> float:
-    """`SignedRankTest.upper_bound` of `values`."""
-    return SignedRankTest(values).upper_bound(alpha)
-
-
-def p_above(values: Sequence[float], *, center: float) -> float:
-    """`SignedRankTest.p_above` of `values`."""
-    return SignedRankTest(values).p_above(center)
-
-
-def p_below(values: Sequence[float], *, center: float) -> float:
-    """`SignedRankTest.p_below` of `values`."""
-    return SignedRankTest(values).p_below(center)
-
-
 def _tail(size: int, count: int) -> float:
     """The null probability that `count` or more of the Walsh averages of `size` values lie above the centre."""
     if count <= 0:

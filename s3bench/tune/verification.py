@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import msgspec
 
-from s3bench.stats.signed_rank import hodges_lehmann, lower_bound, upper_bound
+from s3bench.stats.signed_rank import SignedRankTest
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
@@ -112,11 +112,11 @@ def verify(
     ratios = [above - below for above, below in pairs if above is not None and below is not None]
     if not ratios:
         return Change(estimate=math.nan, low=None, high=None, pairs=0)
-    tail = looks.tail(len(pairs))
+    test, tail = SignedRankTest(ratios), looks.tail(len(pairs))
     return Change(
-        estimate=math.expm1(hodges_lehmann(ratios)),
-        low=_change(lower_bound(ratios, alpha=tail)),
-        high=_change(upper_bound(ratios, alpha=tail)),
+        estimate=math.expm1(test.hodges_lehmann()),
+        low=_change(test.lower_bound(tail)),
+        high=_change(test.upper_bound(tail)),
         pairs=len(ratios),
     )
 

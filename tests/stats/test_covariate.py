@@ -6,7 +6,7 @@ from statistics import stdev
 import pytest
 
 from s3bench.stats.covariate import Covariate, explained
-from s3bench.stats.signed_rank import p_above, p_below
+from s3bench.stats.signed_rank import SignedRankTest
 
 SIMS = 1000
 
@@ -91,7 +91,7 @@ def test_the_slope_of_a_pair_does_not_depend_on_the_pair() -> None:
 def test_the_tests_on_adjusted_differences_keep_their_level(count: int, slope: float, noise: float) -> None:
     def rejects(draw: random.Random) -> bool:
         outcome, covariate = drawn(count, slope, draw, noise=noise)
-        return p_above(adjusted(outcome, covariate), center=0.0) <= 0.05
+        return SignedRankTest(adjusted(outcome, covariate)).p_above(0.0) <= 0.05
 
     assert share(rejects, seed=count) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)
 
@@ -104,10 +104,10 @@ def test_an_effect_is_covered_as_often_as_promised_and_seen_more_often_than_with
         outcome, covariate = drawn(20, 1.0, draw, noise=0.02)
         outcome = [each + effect for each in outcome]
         values = adjusted(outcome, covariate)
-        raw += p_above(outcome, center=0.0) <= 0.01
-        shown += p_above(values, center=0.0) <= 0.01
-        lower += p_above(values, center=effect) <= 0.025
-        upper += p_below(values, center=effect) <= 0.025
+        raw += SignedRankTest(outcome).p_above(0.0) <= 0.01
+        shown += SignedRankTest(values).p_above(0.0) <= 0.01
+        lower += SignedRankTest(values).p_above(effect) <= 0.025
+        upper += SignedRankTest(values).p_below(effect) <= 0.025
     assert lower + upper <= (0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)) * SIMS
     assert shown / SIMS > 0.9
     assert raw / SIMS < 0.6

@@ -10,11 +10,8 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats import signed_rank
 from s3bench.stats.signed_rank import (
+    SignedRankTest,
     hodges_lehmann,
-    lower_bound,
-    p_above,
-    p_below,
-    upper_bound,
 )
 
 TIED = st.lists(st.integers(-3, 3).map(float), max_size=14)
@@ -36,8 +33,8 @@ def test_p_values_are_those_of_scipy(size: int) -> None:
         shifted = [value - center for value in values]
         above = stats.wilcoxon(shifted, alternative="greater", method="exact").pvalue
         below = stats.wilcoxon(shifted, alternative="less", method="exact").pvalue
-        assert p_above(values, center=center) == pytest.approx(above, rel=1e-9)
-        assert p_below(values, center=center) == pytest.approx(below, rel=1e-9)
+        assert SignedRankTest(values).p_above(center) == pytest.approx(above, rel=1e-9)
+        assert SignedRankTest(values).p_below(center) == pytest.approx(below, rel=1e-9)
 
 
 def test_the_null_distribution_is_that_of_all_signs_written_out() -> None:
@@ -73,32 +70,32 @@ def test_bounds_are_those_of_the_published_table() -> None:
     # Hollander & Wolfe, table A.4: for n = 10 and a tail of 0.0244, 8 is the lower critical value, 47 the upper one.
     values = drawn("table", 10)
     averages = sorted((first + second) / 2 for at, first in enumerate(values) for second in values[at:])
-    assert lower_bound(values, alpha=0.025) == averages[8]
-    assert upper_bound(values, alpha=0.025) == averages[-9]
+    assert SignedRankTest(values).lower_bound(0.025) == averages[8]
+    assert SignedRankTest(values).upper_bound(0.025) == averages[-9]
 
 
 @given(SAMPLES, CENTERS, LEVELS)
 def test_the_test_rejects_exactly_what_the_bound_excludes(values: list[float], center: float, alpha: float) -> None:
-    assert (p_above(values, center=center) <= alpha) == (lower_bound(values, alpha=alpha) > center)
-    assert (p_below(values, center=center) <= alpha) == (upper_bound(values, alpha=alpha) < center)
+    assert (SignedRankTest(values).p_above(center) <= alpha) == (SignedRankTest(values).lower_bound(alpha) > center)
+    assert (SignedRankTest(values).p_below(center) <= alpha) == (SignedRankTest(values).upper_bound(alpha) < center)
 
 
 @given(SAMPLES, LEVELS)
 def test_a_bound_itself_is_not_excluded(values: list[float], alpha: float) -> None:
-    lower = lower_bound(values, alpha=alpha)
+    lower = SignedRankTest(values).lower_bound(alpha)
     if math.isfinite(lower):
-        assert p_above(values, center=lower) > alpha
-        assert p_above(values, center=math.nextafter(lower, -math.inf)) <= alpha
+        assert SignedRankTest(values).p_above(lower) > alpha
+        assert SignedRankTest(values).p_above(math.nextafter(lower, -math.inf)) <= alpha
 
 
 @pytest.mark.parametrize("size", [signed_rank.EXACT_VALUES_MAX + 1, 700])
 def test_the_test_rejects_exactly_what_the_bound_excludes_for_many_values_too(size: int) -> None:
     values = [round(value, 1) for value in drawn("many", size)]
     for alpha in (0.1, 0.025, 0.001):
-        lower, upper = lower_bound(values, alpha=alpha), upper_bound(values, alpha=alpha)
+        lower, upper = SignedRankTest(values).lower_bound(alpha), SignedRankTest(values).upper_bound(alpha)
         for center in (lower, math.nextafter(lower, -math.inf), upper, math.nextafter(upper, math.inf), 0.3):
-            assert (p_above(values, center=center) <= alpha) == (lower > center)
-            assert (p_below(values, center=center) <= alpha) == (upper < center)
+            assert (SignedRankTest(values).p_above(center) <= alpha) == (lower > center)
+            assert (SignedRankTest(values).p_below(center) <= alpha) == (upper < center)
 
 
 def test_the_normal_approximation_is_near_the_exact_one_and_never_below_it_by_much() -> None:
@@ -111,15 +108,15 @@ def test_the_normal_approximation_is_near_the_exact_one_and_never_below_it_by_mu
         assert 1 <= stats.norm.sf(z) / tail[count] <= 1 + excess
     beyond = drawn("beyond", size + 1)
     expected = stats.wilcoxon(beyond, alternative="greater", method="asymptotic", correction=True).pvalue
-    assert p_above(beyond, center=0.0) == pytest.approx(expected, rel=1e-9)
+    assert SignedRankTest(beyond).p_above(0.0) == pytest.approx(expected, rel=1e-9)
 
 
 @given(st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=14), st.integers(-64, 64), LEVELS)
 def test_shifting_all_values_shifts_estimate_and_bounds(values: list[float], by: int, alpha: float) -> None:
     moved = [value + by for value in values]
     assert hodges_lehmann(moved) == hodges_lehmann(values) + by
-    assert lower_bound(moved, alpha=alpha) == lower_bound(values, alpha=alpha) + by
-    assert p_above(moved, center=by) == p_above(values, center=0.0)
+    assert SignedRankTest(moved).lower_bound(alpha) == SignedRankTest(values).lower_bound(alpha) + by
+    assert SignedRankTest(moved).p_above(by) == SignedRankTest(values).p_above(0.0)
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=14), st.sampled_from([0.25, 2.0, 1024.0]), LEVELS)
@@ -127,14 +124,14 @@ def test_scaling_all_values_scales_estimate_and_bounds(values: list[float], by: 
     values = [value if abs(value) > 1e-9 else 0.0 for value in values]
     scaled = [value * by for value in values]
     assert hodges_lehmann(scaled) == hodges_lehmann(values) * by
-    assert upper_bound(scaled, alpha=alpha) == upper_bound(values, alpha=alpha) * by
+    assert SignedRankTest(scaled).upper_bound(alpha) == SignedRankTest(values).upper_bound(alpha) * by
 
 
 @given(SAMPLES, CENTERS, LEVELS)
 def test_mirrored_values_have_the_mirrored_answers(values: list[float], center: float, alpha: float) -> None:
     mirrored = [-value for value in values]
-    assert upper_bound(mirrored, alpha=alpha) == -lower_bound(values, alpha=alpha)
-    assert p_below(mirrored, center=-center) == p_above(values, center=center)
+    assert SignedRankTest(mirrored).upper_bound(alpha) == -SignedRankTest(values).lower_bound(alpha)
+    assert SignedRankTest(mirrored).p_below(-center) == SignedRankTest(values).p_above(center)
     if values:
         assert hodges_lehmann(mirrored) == -hodges_lehmann(values)
 
@@ -143,33 +140,33 @@ def test_mirrored_values_have_the_mirrored_answers(values: list[float], center: 
 def test_ties_and_zeros_are_never_counted_in_favour(values: list[float], center: float, random: object) -> None:
     jitter = np.random.default_rng(random.getrandbits(32)).uniform(-1e-6, 1e-6, len(values))  # type: ignore[attr-defined]
     broken = [value + change for value, change in zip(values, jitter.tolist(), strict=True)]
-    assert p_above(values, center=center) >= p_above(broken, center=center)
+    assert SignedRankTest(values).p_above(center) >= SignedRankTest(broken).p_above(center)
 
 
 def test_values_equal_to_the_centre_say_nothing() -> None:
-    assert p_above([0.0] * 20, center=0.0) == 1.0
-    assert p_below([0.0] * 20, center=0.0) == 1.0
-    assert lower_bound([0.0] * 20, alpha=0.01) == upper_bound([0.0] * 20, alpha=0.01) == 0.0
+    assert SignedRankTest([0.0] * 20).p_above(0.0) == 1.0
+    assert SignedRankTest([0.0] * 20).p_below(0.0) == 1.0
+    assert SignedRankTest([0.0] * 20).lower_bound(0.01) == SignedRankTest([0.0] * 20).upper_bound(0.01) == 0.0
 
 
 def test_too_few_values_bound_nothing() -> None:
-    assert (p_above([], center=0.0), p_below([], center=0.0)) == (1.0, 1.0)
-    assert (lower_bound([], alpha=0.3), upper_bound([], alpha=0.3)) == (-math.inf, math.inf)
+    assert (SignedRankTest([]).p_above(0.0), SignedRankTest([]).p_below(0.0)) == (1.0, 1.0)
+    assert (SignedRankTest([]).lower_bound(0.3), SignedRankTest([]).upper_bound(0.3)) == (-math.inf, math.inf)
     four = [1.0, 2.0, 3.0, 4.0]
-    assert (lower_bound(four, alpha=0.05), upper_bound(four, alpha=0.05)) == (-math.inf, math.inf)
+    assert (SignedRankTest(four).lower_bound(0.05), SignedRankTest(four).upper_bound(0.05)) == (-math.inf, math.inf)
     # The chance that all five are above the centre is 1/32: exactly enough.
-    assert lower_bound([*four, 5.0], alpha=1 / 32) == 1.0
-    assert lower_bound([7.0], alpha=0.5) == upper_bound([7.0], alpha=0.5) == 7.0
+    assert SignedRankTest([*four, 5.0]).lower_bound(1 / 32) == 1.0
+    assert SignedRankTest([7.0]).lower_bound(0.5) == SignedRankTest([7.0]).upper_bound(0.5) == 7.0
     with pytest.raises(AssertionError):
         hodges_lehmann([])
 
 
-@pytest.mark.parametrize("answer", [hodges_lehmann, lambda values: lower_bound(values, alpha=0.1)])
+@pytest.mark.parametrize("answer", [hodges_lehmann, lambda values: SignedRankTest(values).lower_bound(0.1)])
 def test_what_is_no_number_is_refused(answer: object) -> None:
     with pytest.raises(AssertionError, match="finite"):
         answer([1.0, math.nan])  # type: ignore[operator]
     with pytest.raises(AssertionError, match="probability"):
-        lower_bound([1.0], alpha=0.0)
+        SignedRankTest([1.0]).lower_bound(0.0)
 
 
 @pytest.mark.parametrize("size", [10, 20])
@@ -178,8 +175,8 @@ def test_the_interval_covers_the_true_centre_at_least_as_often_as_stated(size: i
     trials = 6000
     missed_low = missed_high = 0
     for sample in random.normal(size=(trials, size)).tolist():
-        missed_low += lower_bound(sample, alpha=0.025) > 0
-        missed_high += upper_bound(sample, alpha=0.025) < 0
+        missed_low += SignedRankTest(sample).lower_bound(0.025) > 0
+        missed_high += SignedRankTest(sample).upper_bound(0.025) < 0
     # The level that the discrete distribution attains, 2.44 % for 10 and 2.42 % for 20, within 3 deviations of it.
     count = signed_rank.critical_count(size, 0.025)
     attained = float(signed_rank.exact_tail(size)[count])
@@ -190,5 +187,5 @@ def test_the_interval_covers_the_true_centre_at_least_as_often_as_stated(size: i
 
 def test_a_smaller_level_gives_a_bound_no_tighter() -> None:
     values = drawn("levels", 30)
-    bounds = [lower_bound(values, alpha=alpha) for alpha in (0.2, 0.1, 0.05, 0.01, 0.001)]
+    bounds = [SignedRankTest(values).lower_bound(alpha) for alpha in (0.2, 0.1, 0.05, 0.01, 0.001)]
     assert all(later <= earlier for earlier, later in pairwise(bounds))
