@@ -1,23 +1,37 @@
 """Starts `s3bench` by a fork of a process that has imported it: in milliseconds instead of a third of a second.
 
-A command is a process of its own all the same, with its own arguments, environment, directory and streams. How a
-process starts in full is tested elsewhere: in tests/cli/test_startup.py, tests/cli/test_main.py, tests/test_wheel.py.
+A command is a process of its own all the same, with its own arguments, environment, directory and streams, and so are
+the children that it starts of s3bench itself: servers and load workers are forked from it. How a process starts in full
+is tested elsewhere: in tests/cli/test_startup.py, tests/cli/test_main.py, tests/test_wheel.py; of the children in
+tests/s3/test_endpoint.py and tests/system/test_child.py.
 """
 
 import gc
 import importlib
+import inspect
 import json
 import os
+import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, NoReturn, Self
+from unittest import mock
 
-COMMANDS = ("run", "gate", "compare", "load", "tune", "report", "history", "bisect")
+COMMANDS = ("run", "gate", "compare", "load", "tune", "report", "history", "bisect", "record", "profile")
+_SERVER, _WORKER = _CHILDREN = ("s3bench.s3.server.host", "s3bench.load.engine.worker")
+_KINDS = ("aws_cli", "boto3", "crt_python", "obstore", "rclone", "s5cmd")
+_LATER = (
+    *("s3bench.cli.main", "s3bench.s3.emulator.handler", "s3bench.s3.network.networked", "boto3", "trustme"),
+    *(f"s3bench.clients.{kind}" for kind in _KINDS),
+)
+"""What commands and servers import when they need it."""
 _REQUEST_BYTES_MAX = 1 << 20
 
 
@@ -37,8 +51,13 @@ class Forked:
         for file in (self.stdout, self.stderr, self._status):
             file.close()
 
-    def wait(self) -> int:
-        """Wait for its end, and give its exit code. Only once: its pid may be another process's afterwards."""
+    def wait(self, limit_s: float | None = None) -> int:
+        """Wait for its end, and give its exit code. Only once: its pid may be another process's afterwards.
+
+        Raises `subprocess.TimeoutExpired` where it has not ended within `limit_s`.
+        """
+        if not select.select([self._status], [], [], limit_s)[0]:
+            raise subprocess.TimeoutExpired(str(self.pid), limit_s or 0)
         return int(self._status.readline())
 
 
@@ -46,18 +65,11 @@ class ForkServer:
     """The process that commands are forked from, alive while the context lasts. Several threads may use it.
 
     `environment` is what modules look at when they are imported; `commands` are those whose modules are imported.
-    `before` is called in the process before anything else.
     """
 
-    def __init__(
-        self,
-        environment: Mapping[str, str] | None = None,
-        commands: tuple[str, ...] = COMMANDS,
-        before: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, commands: tuple[str, ...] = COMMANDS) -> None:
         self._environment = {**os.environ, **(environment or {})}
         self._commands = commands
-        self._before = before
 
     def __enter__(self) -> Self:
         self._requests, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
@@ -67,7 +79,6 @@ class ForkServer:
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 env=self._environment,
-                preexec_fn=self._before,  # noqa: PLW1509 (it takes no lock)
             )
         return self
 
@@ -75,22 +86,50 @@ class ForkServer:
         self._requests.close()
         self._process.wait()
 
-    def start(self, arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> Forked:
-        """Start `s3bench`, as `subprocess.Popen` would."""
+    def start(
+        self,
+        arguments: tuple[str, ...],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        terminal: int | None = None,
+        start_new_session: bool = False,
+        before: Callable[[], None] | None = None,
+    ) -> Forked:
+        """Start `s3bench`, as `subprocess.Popen` would.
+
+        With a terminal, it writes there. `before`, a function of a module that needs no other, is called in its process
+        before anything else.
+        """
         (out, out_end), (err, err_end), (status, status_end) = os.pipe(), os.pipe(), socket.socketpair()
-        request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
+        request = json.dumps(
+            {
+                "arguments": arguments,
+                "cwd": str(cwd),
+                "env": dict(env),
+                "start_new_session": start_new_session,
+                "before": before and (inspect.getfile(before), before.__name__),
+            }
+        ).encode()
         with status, status_end:
-            socket.send_fds(self._requests, [request], [out_end, err_end, status_end.fileno()])
+            streams = [out_end, err_end] if terminal is None else [terminal, terminal]
+            socket.send_fds(self._requests, [request], [*streams, status_end.fileno()])
             os.close(out_end)
             os.close(err_end)
             status_end.close()
             return Forked(out, err, status)
 
     def run(
-        self, arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], timeout_s: float
+        self,
+        arguments: tuple[str, ...],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout_s: float,
+        before: Callable[[], None] | None = None,
     ) -> "subprocess.CompletedProcess[bytes]":
         """Run `s3bench` to its end, as `subprocess.run` with `capture_output` would."""
-        with self.start(arguments, cwd=cwd, env=env) as command:
+        with self.start(arguments, cwd=cwd, env=env, before=before) as command:
             killer = threading.Timer(timeout_s, os.kill, (command.pid, signal.SIGKILL))
             killer.daemon = True
             killer.start()
@@ -112,6 +151,9 @@ def main() -> None:
     sys.path[0] = ""  # as of `python -c`
     for name in sys.argv[1:]:
         importlib.import_module(f"s3bench.cli.{name}.action")
+    for name in (*(_CHILDREN if "load" in sys.argv else (_SERVER,)), *_LATER):
+        importlib.import_module(name)
+    importlib.import_module("s3bench.s3.protocol.checksums").load_algorithms()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait for commands
     with socket.socket(fileno=os.dup(0)) as requests:
@@ -143,11 +185,93 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    if request["start_new_session"]:
+        os.setsid()
+    if request["before"]:
+        file, name = request["before"]
+        runpy.run_path(file)[name]()
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["-c", *request["arguments"]]
-    importlib.import_module("s3bench.cli.main").main()
+    with mock.patch("s3bench.system.child.subprocess.Popen", _popen):
+        importlib.import_module("s3bench.cli.main").main()
+
+
+_EXECUTED = subprocess.Popen
+
+
+def _popen(command: Sequence[str], **options: Any) -> "_ForkedChild | subprocess.Popen[bytes]":
+    """Start a child of s3bench, by a fork if it runs one of the modules that are here already."""
+    is_here = command[:3] == (sys.executable, "-I", "-c") and any(repr(name) in command[3] for name in _CHILDREN)
+    return _ForkedChild(command, **options) if is_here else _EXECUTED(command, **options)
+
+
+class _ForkedChild:
+    """What `ChildProcess` needs of a `subprocess.Popen` of `module_command`: the module runs in a fork."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: int,
+        stderr: IO[bytes],
+        env: Mapping[str, str] | None,
+        **_: object,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._code: int | None = None
+        self._end, theirs = os.pipe()  # closed on the other side when the child ends
+        self.pid = os.fork()
+        if self.pid == 0:
+            _be_child(command, stdin, stderr.fileno(), theirs, env)
+        os.close(theirs)
+
+    def poll(self) -> int | None:
+        with self._lock:
+            if self._code is None and select.select([self._end], [], [], 0)[0]:
+                self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._code
+
+    def wait(self, timeout: float | None = None) -> int:
+        select.select([self._end], [], [], timeout)
+        code = self.poll()
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return code
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _be_child(command: Sequence[str], stdin: int, stderr: int, end: int, env: Mapping[str, str] | None) -> NoReturn:
+    """Be the child from here on. Nothing of the command's is collected here, since its descriptors are others' now."""
+    gc.freeze()
+    code = 1
+    try:
+        os.setsid()
+        os.dup2(stdin, 0)
+        os.dup2(stderr, 2)
+        os.closerange(3, end)
+        os.closerange(end + 1, os.sysconf("SC_OPEN_MAX"))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if env is not None:
+            os.environ.clear()
+            os.environ.update(env)
+        sys.argv = ["-c", *command[4:]]
+        exec(command[3], {"__name__": "__main__"})
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:  # noqa: BLE001 (it ends with its traceback, as any program)
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ def test_it_lists_the_shipped_definitions(installed: Command, monkeypatch: pytes
     listed = CliRunner().invoke(s3bench_command, ["run", "--list"]).stdout
     assert listed
     assert installed("run", "--list") == listed
-    assert installed("validate", str(CHECKOUT / "benchmarks.json")) == ""
 
 
 def test_it_finds_the_templates_of_a_page_and_the_tables_of_a_history(installed: Command, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import tempfile
 from pathlib import Path
 
 from s3bench.system.portable import IS_PORTABLE
@@ -12,7 +11,9 @@ OPEN_PATH = os.O_RDONLY
 
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
 
-if not IS_PORTABLE:
+if IS_PORTABLE:
+    import tempfile
+else:
     OPEN_PATH = os.O_PATH
     _LIBC = ctypes.CDLL(None)
     _LIBC.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)

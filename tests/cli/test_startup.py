@@ -77,7 +77,27 @@ def test_help_imports_no_command(imported: dict[tuple[str, ...], frozenset[str]]
     assert not {name for name in imported["--help",] if name.startswith(("s3bench.spec", "msgspec"))}
 
 
-def test_runs_need_no_numpy() -> None:
-    program = "import sys, s3bench.cli.run.action; print('numpy' in sys.modules)"
+def imported_by(module: str) -> frozenset[str]:
+    """What `module` imports, and what that imports."""
+    program = (
+        f"import json, sys; before = {{*sys.modules}}; import {module}; print(json.dumps([*{{*sys.modules}} - before]))"
+    )
     finished = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=True)
-    assert finished.stdout == "False\n"
+    return frozenset(json.loads(finished.stdout))
+
+
+def test_runs_need_no_numpy() -> None:
+    assert "numpy" not in imported_by("s3bench.cli.run.action")
+
+
+def test_the_server_of_a_stub_imports_nothing_of_emulators_networks_and_tls() -> None:
+    names = imported_by("s3bench.s3.server.host")
+    assert {name for name in names if name.startswith("s3bench.s3.emulator.")} == {"s3bench.s3.emulator.settings"}
+    assert not names & {"s3bench.s3.network.networked", "statistics"}
+    assert not names & {"s3bench.s3.server.tls", "ssl"}
+    assert not names & {"email", "html", "numpy", "xml"}
+
+
+def test_a_load_worker_imports_nothing_of_sessions_with_directory_buckets() -> None:
+    names = imported_by("s3bench.load.engine.worker")
+    assert not names & {"s3bench.load.engine.session_keys", "http.client", "email", "xml"}

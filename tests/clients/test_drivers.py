@@ -29,7 +29,7 @@ from tests.schemes import HTTP, HTTPS, over
 
 DRIVEN = ["boto3-classic", "boto3-crt", "crt-python"]
 ALL = [*DRIVEN, "s5cmd"]
-SPLIT = {"boto3-classic", "crt-python"}  # these upload over HTTP and download over HTTPS by default
+SPLIT = {"boto3-classic", "crt-python"}  # these upload over HTTP by default, and download in tests/e2e
 MILESTONES = ["interpreter_start", "imports_done", "client_created", "first_client_invocation", "exit"]
 ENGINES = {
     "boto3-classic": TransferEngine.PYTHON,
@@ -162,8 +162,7 @@ def test_an_upload_arrives_whole_in_the_parts_of_the_config_by_the_engine_that_w
 @pytest.mark.parametrize(
     ("any_stub", "kind"),
     [
-        *(over(HTTPS, kind, also=kind not in SPLIT) for kind in ALL),
-        *(over(HTTP, kind, also=kind in SPLIT) for kind in ALL),
+        *(over(scheme, kind, also=True) for scheme in (HTTP, HTTPS) for kind in ALL),  # tests/e2e/test_clients.py does
     ],
     indirect=["any_stub"],
 )
@@ -176,7 +175,11 @@ def test_a_download_is_identical(kind: str, any_stub: StubEndpoint, sandbox: San
     assert done.engines == {ENGINES[kind]}
 
 
-@pytest.mark.parametrize("kind", ALL)
+CRT_OF_BOTO3 = pytest.param("boto3-crt", marks=pytest.mark.campaign)
+
+
+# boto3-crt lists as Classic, transfers as above and deletes as Classic.
+@pytest.mark.parametrize("kind", ["boto3-classic", CRT_OF_BOTO3, "crt-python", "s5cmd"])
 def test_a_prefix_is_moved(kind: str, stub: StubEndpoint, sandbox: Sandbox) -> None:
     content = os.urandom(4096)
     (sandbox.work / "object").write_bytes(content)
@@ -185,15 +188,7 @@ def test_a_prefix_is_moved(kind: str, stub: StubEndpoint, sandbox: Sandbox) -> N
     assert (sandbox.work / "out" / "a").read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "boto3-classic",
-        pytest.param("boto3-crt", marks=pytest.mark.campaign),  # lists as Classic, and a move transfers and deletes
-        "crt-python",
-        "s5cmd",
-    ],
-)
+@pytest.mark.parametrize("kind", ["boto3-classic", CRT_OF_BOTO3, "crt-python", "s5cmd"])
 def test_a_prefix_is_synchronised_once_and_removed(kind: str, stub: StubEndpoint, sandbox: Sandbox) -> None:
     content = os.urandom(4096)
     (sandbox.work / "object").write_bytes(content)
@@ -225,7 +220,8 @@ def test_every_setting_that_boto3_has_reaches_its_transfer_config(monkeypatch: p
     assert crt.get_deep_attr("io_chunksize") is crt.UNSET_DEFAULT  # boto3 refuses what its CRT does not take
 
 
-@pytest.mark.parametrize("kind", ["boto3-crt", "crt-python"])  # boto3-classic: tests/clients/test_inspection_probe.py
+# boto3-classic: tests/clients/test_inspection_probe.py. The CRT's errors are the same by boto3 and by itself.
+@pytest.mark.parametrize("kind", [CRT_OF_BOTO3, "crt-python"])
 def test_a_failed_transfer_exits_1_with_the_reason(kind: str, stub: StubEndpoint, sandbox: Sandbox) -> None:
     done = run(
         stub, kind, "cp s3://b/k file", sandbox, (Response(match=RequestMatch(), instances=None, status_code=403),)

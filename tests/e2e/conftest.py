@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from click.testing import CliRunner, Result
 
-from s3bench.cli.main import s3bench_command
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import install
 from s3bench.clients.package import by_line
@@ -116,14 +114,12 @@ def s3bench(place: Place, environment: dict[str, str]) -> Callable[..., Finished
 
 
 @pytest.fixture
-def load(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Run `s3bench load` within this process, which saves its start; quiet, in a directory of its own."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+def load(s3bench: Callable[..., Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Finished]:
+    """Run `s3bench load`, quiet, in a directory of its own, which is this process's too."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str | Path) -> Result:
-        return CliRunner().invoke(s3bench_command, ["load", "-q", *map(str, arguments)])
+    def run(*arguments: str | Path) -> Finished:
+        return s3bench("load", "-q", *arguments)
 
     return run
 

@@ -20,6 +20,7 @@ SETTINGS = Settings(interval_s=None, timeout_s=30)
 [UPLOAD] = (each for each in read_suite(()) if (each.name, each.dimensions) == ("s3.cp.upload", (("FileSize", "4KB"),)))
 
 
+@pytest.mark.campaign  # the probe: tests/clients/test_allocations_probe.py; the runs: tests/profiling/test_memory.py
 def test_memory_that_a_client_holds_is_told(tmp_path: Path) -> None:
     found = find_client(parse_client_spec("crt-python"), ClientStore(tmp_path / "store"))
     (tmp_path / "observed").mkdir()

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.cli.definitions import read_suite
@@ -19,6 +21,7 @@ SETTINGS = Settings(interval_s=None, timeout_s=30)
 [UPLOAD] = (each for each in read_suite(()) if (each.name, each.dimensions) == ("s3.cp.upload", (("FileSize", "4KB"),)))
 
 
+@pytest.mark.campaign  # the probe: tests/clients/test_call_counts_probe.py; the runs: tests/profiling/test_counting.py
 def test_a_module_that_boto3_imports_more_is_told_from_one_run_of_each_side(tmp_path: Path) -> None:
     found = find_client(parse_client_spec("boto3-classic"), ClientStore(tmp_path / "store"))
     (tmp_path / "counted").mkdir()

@@ -52,6 +52,7 @@ def test_every_client_moves_every_byte_by_the_engine_it_claims(
     assert seen == {(name, client) for name in ("upload", "download") for client in CLIENTS} - set(left_out)
 
 
+@pytest.mark.campaign  # each part by itself: tests/run/test_download_check.py, and in a run test_run_emulator.py
 @pytest.mark.usefixtures("aws_cli")
 def test_a_server_that_ignores_ranges_corrupts_the_file_and_that_is_an_error(s3bench: Run, define: Define) -> None:
     # Without `match` a file body is sent whole, whatever range was asked for; aws-cli exits 0 all the same.
@@ -63,6 +64,7 @@ def test_a_server_that_ignores_ranges_corrupts_the_file_and_that_is_an_error(s3b
     assert "differs from what was served" in finished.results[0]["errors"][0]["what"]
 
 
+@pytest.mark.campaign  # on the wire: tests/clients/test_drivers.py; the error: tests/bench/test_local.py
 def test_boto3_that_silently_runs_classic_in_place_of_crt_is_an_error(s3bench: Run, define: Define) -> None:
     awscrt_s3 = pytest.importorskip("awscrt.s3")
     with crt_alone("boto3-crt"), awscrt_s3.CrossProcessLock("boto3"):

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("aws_cli")
 BODY = b"0123456789" * 1000
 
 
+@pytest.mark.campaign  # streams and moves by s5cmd: test_emulator_transfers.py; CRC64NVME by boto3 is below
 @pytest.mark.parametrize("bench", [True], indirect=True, ids=["https"])
 def test_aws_cli_uploads_a_stream_and_moves_an_object(bench: Bench) -> None:
     aws = partial(bench.aws, "cli-classic", "s3")

@@ -48,7 +48,7 @@ def test_aws_cli_syncs_a_tree_up_and_down(bench: Bench, tree: Path, kind: str) -
 @pytest.mark.parametrize(
     ("bench", "kind"),
     [
-        over(HTTP, "boto3-classic"),
+        over(HTTP, "boto3-classic", also=True),  # by the CRT below, and by aws-cli in test_emulator_signed.py
         over(HTTPS, "boto3-crt", also=True),
         over(HTTPS, "crt-python"),
         over(HTTPS, "boto3-classic", also=True),

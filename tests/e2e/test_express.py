@@ -1,16 +1,14 @@
 """Directory buckets by real clients, as they address them at our endpoint: aws-cli, boto3 with the CRT, s5cmd."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from s3bench.clients.environment import Credentials
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.s3.emulator.settings import EmulatorSettings
-from tests.e2e.conftest import MIB, Emulators
+from tests.e2e.conftest import MIB, Emulators, Finished
 from tests.e2e.programs import Bench
 
 KEYS = Credentials(access_key="AKIDSIGNEDSIGNEDSIGN", secret_key="right/secret+0123456789012345678901234567")
@@ -70,7 +68,7 @@ def test_s5cmd_reads_where_no_signature_is_checked(emulators: Emulators, tmp_pat
 
 
 def test_a_load_runs_in_a_session_and_leaves_nothing(
-    emulators: Emulators, load: Callable[..., Result], tmp_path: Path
+    emulators: Emulators, load: Callable[..., Finished], tmp_path: Path
 ) -> None:
     settings = EmulatorSettings(buckets=(BUCKET,), access_key=KEYS.access_key, secret_key=KEYS.secret_key)
     mix = "get=2,put=4,delete=3,list=1,head=2,copy=1,range=1,multipart=1"
@@ -79,17 +77,17 @@ def test_a_load_runs_in_a_session_and_leaves_nothing(
         trust = ("--ca-bundle", str(emulator.ca_bundle))
         work = f"--mix {mix} --objects 20 --size 4KiB --range 1KiB -t 2 --workers 1 --operations 150".split()
         done = load("--express", *keys, *trust, *work)
-        assert done.exit_code == 0, done.output
+        assert done.code == 0, done.err
         requests = emulator.drain(requests_max=10_000).requests
         bucket = LiveBucket.at(emulator.url, BUCKET, credentials=KEYS, ca_bundle=str(emulator.ca_bundle))
         left = bucket.write_key_file("", tmp_path / "left", keys_max=10)
         refused = load(*keys, *trust, *work)
         wrong = load("--express", "-u", emulator.url, "-b", "plain")
         half = load("--express", *keys, "--operation", "get", "--list-existing", "logs")
-    assert json.loads(done.stdout)["results"]
+    assert done.document["results"]
     assert left == 0
     assert {request.status for request in requests} <= {200, 204, 206}
     assert {request.method for request in requests} >= {"GET", "PUT", "POST", "DELETE", "HEAD"}
-    assert "directory bucket" in str(refused.exception)
-    assert "needs a directory bucket" in str(wrong.exception)
-    assert "pass --list-existing logs/" in str(half.exception)
+    assert "directory bucket" in refused.err
+    assert "needs a directory bucket" in wrong.err
+    assert "pass --list-existing logs/" in half.err

@@ -6,13 +6,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.e2e.conftest import COMMAND, Definition, Finished, upload
+from tests.e2e.conftest import Definition, Finished, upload
+from tests.forkserver import ForkServer
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
@@ -70,15 +72,10 @@ def test_bad_definitions_run_nothing(s3bench: Run, define: Define) -> None:
 class Endless:
     """A run that would go on for a thousand iterations, in a session of its own."""
 
-    def __init__(self, definitions: Path, output: Path, environment: dict[str, str]) -> None:
+    def __init__(self, server: ForkServer, definitions: Path, output: Path, environment: dict[str, str]) -> None:
         self.output = output
-        self.process = subprocess.Popen(
-            (*COMMAND, "run", "-q", "-n", "1000", "-o", str(output), "--force", str(definitions)),
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        arguments = ("run", "-q", "-n", "1000", "-o", str(output), "--force", str(definitions))
+        self.process = server.start(arguments, cwd=output.parent, env=environment, start_new_session=True)
 
     def measurements(self) -> int:
         try:
@@ -101,16 +98,17 @@ class Endless:
 
 
 @pytest.fixture
-def endless(define: Define, tmp_path: Path, environment: dict[str, str]) -> Iterator[Endless]:
-    run = Endless(define(small()), tmp_path / "results.json", environment)
-    yield run
-    run.process.kill()
-    run.process.wait()
+def endless(fork_server: ForkServer, define: Define, tmp_path: Path, environment: dict[str, str]) -> Iterator[Endless]:
+    run = Endless(fork_server, define(small()), tmp_path / "results.json", environment)
+    with run.process:
+        yield run
+        with suppress(ProcessLookupError):
+            os.kill(run.process.pid, signal.SIGKILL)
 
 
 def test_ctrl_c_keeps_what_was_measured(endless: Endless, workspaces: Path) -> None:
     endless.await_the_first()
-    endless.process.send_signal(signal.SIGINT)
+    os.kill(endless.process.pid, signal.SIGINT)
     assert endless.process.wait(_WAIT_S) == 130
     assert endless.measurements() >= 1
     assert list(workspaces.iterdir()) == []
@@ -123,7 +121,7 @@ def test_kill_9_leaves_a_whole_document_and_no_process_and_the_next_run_cleans_u
     stranger = workspaces / f"s3bench-{os.getuid()}-stranger"
     stranger.mkdir()
     family = endless.family()
-    endless.process.kill()
+    os.kill(endless.process.pid, signal.SIGKILL)
     endless.process.wait()
     _, alive = psutil.wait_procs(family, timeout=_WAIT_S)
     assert alive == []

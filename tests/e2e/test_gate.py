@@ -5,8 +5,8 @@ import os
 import shutil
 import signal
 import statistics
-import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,10 +18,8 @@ from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
-from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec
-from s3bench.clients.store import ClientStore
 from s3bench.gate.evidence import Side
+from s3bench.gate.exact_metric import CONFIRMING_RUNS
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.instruction_counting import InstructionCounting
 from s3bench.gate.live import GateRules, run_gate
@@ -32,8 +30,9 @@ from s3bench.gate.row import Verdict
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.spec.definition import Definition
-from tests.e2e.conftest import COMMAND, Finished
+from tests.e2e.conftest import Finished, Place
 from tests.e2e.programs import found
+from tests.forkserver import ForkServer
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
@@ -46,26 +45,51 @@ UPLOAD = {
     "responses": [{"match": {"method": "PUT"}, "instances": "any"}],
 }
 # Few pairs and a generous level, so that a gate takes seconds.
-QUICK = ("--pairs", "10", "--false-alarm", "0.05", "--seed", "1")
+QUICK = ("--pairs", "6", "--false-alarm", "0.1", "--seed", "1")
 
 # Where a verdict is expected, a noisy machine gets the further looks that a gate takes by itself, and clients that
 # sleep so long that what other programs do to them is little of it: else a control fails, and the gate is rightly
 # INVALID.
-PATIENT = ("--pairs", "10,20,40", *QUICK[2:])
+PATIENT = ("--pairs", "10,20,40", "--false-alarm", "0.05", "--seed", "1")
+
+
+PROGRAM = """#!/bin/bash
+if [ "$1" = version ]; then echo v9.9.9; exit; fi
+{first}
+server=${{2#http://}}
+exec 3<>"/dev/tcp/${{server%:*}}/${{server#*:}}"
+printf 'PUT /bucket/key HTTP/1.1\\r\\nHost: s3\\r\\nUser-Agent: aws-sdk-go/1\\r\\nContent-Length: 4096\\r\\n\\r\\n' >&3
+cat file >&3
+read -r _ status _ <&3
+[ "$status" = 200 ]
+"""
+"""A client that starts in a tenth of s5cmd's time, and uploads the file as that does."""
+
+
+def make_worse(directory: Path, first: str) -> str:
+    """A client that does what the shell is told, and then uploads."""
+    program = directory / f"s5cmd-worse-{len(list(directory.glob('s5cmd-worse*')))}"
+    program.write_text(PROGRAM.format(first=first))
+    program.chmod(0o755)
+    return f"s5cmd@{program}"
 
 
 @pytest.fixture
 def worse(tmp_path: Path) -> Callable[[str], str]:
-    """A client that does what the shell is told, and then is s5cmd."""
-    real = find_client(parse_client_spec("s5cmd"), ClientStore.from_environment(os.environ)).executable
+    return partial(make_worse, tmp_path)
 
-    def make(first: str) -> str:
-        program = tmp_path / f"s5cmd-worse-{len(list(tmp_path.glob('s5cmd-worse*')))}"
-        program.write_text(f'#!/bin/sh\nif [ "$1" != version ]; then {first}; fi\nexec {real} "$@"\n')
-        program.chmod(0o755)
-        return f"s5cmd@{program}"
 
-    return make
+@pytest.fixture(scope="module")
+def documents(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Documents of s5cmd, of the same again, and of a client that sleeps before."""
+    directory = tmp_path_factory.mktemp("documents")
+    place = Place(directory, fork_server)
+    definition = place.define(UPLOAD)
+    clients = {"one": "s5cmd", "again": "s5cmd", "slow": make_worse(directory, "sleep 0.2")}
+    for name, client in clients.items():
+        finished = place.s3bench("run", "-n", "10", "-q", "--client", client, "-o", f"{name}.json", definition)
+        assert finished.code == 0, finished.err
+    return {name: directory / f"{name}.json" for name in clients}
 
 
 def row_of(record: dict[str, Any], metric: str, role: str = "benchmark") -> dict[str, Any]:
@@ -84,9 +108,9 @@ def test_a_client_against_itself_is_no_pass_and_shows_no_difference(s3bench: Run
     for metric in ("requests", "bytes"):
         assert row_of(record, metric)["reason"] == "no difference"
     [cell, negative, positive] = record["cells"]
-    assert len(cell["pairs"]) == 10
-    assert sorted(pair["order"] for pair in cell["pairs"]) == ["AB"] * 5 + ["BA"] * 5
-    assert len({pair["hash_seed"] for pair in cell["pairs"]}) == 10
+    assert len(cell["pairs"]) == 6
+    assert sorted(pair["order"] for pair in cell["pairs"]) == ["AB"] * 3 + ["BA"] * 3
+    assert len({pair["hash_seed"] for pair in cell["pairs"]}) == 6
     assert (negative["role"], positive["role"]) == ("negative control", "positive control")
     assert positive["planted_s"] > 0
     assert not negative["failures"]
@@ -110,7 +134,7 @@ def test_where_a_delay_would_not_show_none_is_planted_and_takes_no_verdict_away(
     )  # fmt: skip
     record = told.document
     assert [cell["role"] for cell in record["cells"]] == ["benchmark", "negative control"]
-    assert row_of(record, "requests")["pairs"] == 10
+    assert row_of(record, "requests")["pairs"] == 6
 
 
 def test_a_slower_candidate_fails_and_every_report_says_so(
@@ -119,7 +143,7 @@ def test_a_slower_candidate_fails_and_every_report_says_so(
     places = {name: tmp_path / name for name in ("record.json", "gate.xml", "summary.md", "comment.md")}
     finished = s3bench(
         "gate", "--baseline", worse("sleep 0.1"), "--candidate", worse("sleep 0.2"), *PATIENT, "--no-exact",
-        "--annotations",
+        "--annotations", "--metric", "total_time",
         "-o", places["record.json"], "--junit", places["gate.xml"], "--markdown", places["summary.md"],
         "--comment", places["comment.md"], define(UPLOAD),
     )  # fmt: skip
@@ -153,14 +177,15 @@ def test_a_candidate_that_opens_another_file_fails_by_its_name(
     baseline = worse(":")  # the same shell, which opens nothing more
     candidate = worse(f": <{tmp_path}/one-more")
     finished = s3bench(
-        "gate", "--baseline", baseline, "--candidate", candidate, *QUICK, "--exact", "files", "--json", define(UPLOAD)
-    )
+        "gate", "--baseline", baseline, "--candidate", candidate, *QUICK, "--metric", "peak_memory", "--exact", "files",
+        "--json", define(UPLOAD),
+    )  # fmt: skip
     if any("not compared" in warning for warning in finished.document["warnings"]):
         pytest.skip("strace is missing here, or may not trace")
     row = row_of(finished.document, "files")
     assert row["verdict"] == "FAIL", row
     assert "one-more (0 -> 1)" in row["reason"]
-    assert len(finished.document["cells"][0]["candidate_inspections"]) == 10
+    assert len(finished.document["cells"][0]["candidate_inspections"]) == CONFIRMING_RUNS
 
 
 def test_a_candidate_that_fails_makes_the_gate_invalid(
@@ -173,9 +198,7 @@ def test_a_candidate_that_fails_makes_the_gate_invalid(
     assert "exited 7: out of luck" in finished.out
 
 
-def test_waivers_let_a_known_regression_pass(
-    s3bench: Run, define: Define, worse: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_waivers_let_a_known_regression_pass(s3bench: Run, documents: dict[str, Path], tmp_path: Path) -> None:
     def waive(ceiling: str) -> Path:
         waiver = {
             "benchmark": "upload", "metric": "total_time", "ceiling": ceiling, "reason": "sleeps by design",
@@ -185,11 +208,7 @@ def test_waivers_let_a_known_regression_pass(
         path.write_text(json.dumps({"waivers": [waiver]}))
         return path
 
-    paths = [tmp_path / "base.json", tmp_path / "candidate.json"]
-    for path, first in zip(paths, (":", "sleep 0.2"), strict=True):
-        client = worse(first)
-        assert s3bench("run", "-n", "10", "-q", "--client", client, "-o", path, define(UPLOAD)).code == 0
-    arguments = ("gate", *paths, "--no-exact", "--json")
+    arguments = ("gate", documents["one"], documents["slow"], "--no-exact", "--json")
     wide = s3bench(*arguments, "--waivers", waive("5000%"))
     row = row_of(wide.document, "total_time")
     assert row["verdict"] == "FAIL"
@@ -200,31 +219,29 @@ def test_waivers_let_a_known_regression_pass(
     assert "has a ceiling of 1%" in "".join(narrow.document["conclusion"]["warnings"])
 
 
-def test_two_documents_are_judged_with_doubts(s3bench: Run, define: Define, tmp_path: Path) -> None:
-    paths = [tmp_path / "base.json", tmp_path / "candidate.json"]
-    for path in paths:
-        assert s3bench("run", "-n", "10", "-q", "-o", path, define(UPLOAD)).code == 0
-    finished = s3bench("gate", *paths, "--json")
+def test_two_documents_are_judged_with_doubts(s3bench: Run, documents: dict[str, Path]) -> None:
+    finished = s3bench("gate", documents["one"], documents["again"], "--json")
     assert finished.code in {1, 3}
     assert finished.document["is_paired"] is False
     assert "one after the other" in "".join(finished.document["warnings"])
     assert row_of(finished.document, "requests")["reason"] == "no difference"
-    itself = s3bench("gate", paths[0], paths[0], "--json")
+    itself = s3bench("gate", documents["one"], documents["one"], "--json")
     assert itself.code == 3
     assert row_of(itself.document, "total_time")["change"] == 0
 
 
-def test_ctrl_c_keeps_what_was_measured(define: Define, environment: dict[str, str], tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_was_measured(
+    fork_server: ForkServer, define: Define, environment: dict[str, str], tmp_path: Path
+) -> None:
     output = tmp_path / "record.json"
     arguments = ("gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "-o", str(output), str(define(UPLOAD)))
-    with subprocess.Popen((*COMMAND, *arguments), stderr=subprocess.PIPE, env=environment, text=True) as process:
-        assert process.stderr is not None
+    with fork_server.start(arguments, cwd=tmp_path, env=environment) as process:
         for line in process.stderr:
-            if "look 1" in line:
-                process.send_signal(signal.SIGINT)
+            if b"look 1" in line:
+                os.kill(process.pid, signal.SIGINT)
                 break
         process.stderr.read()
-        assert process.wait(timeout=200) == 130
+        assert process.wait(200) == 130
     record = json.loads(output.read_text())
     assert record["stopped"] == "interrupted"
     assert record["conclusion"]["verdict"] in {"INCONCLUSIVE", "INVALID"}
@@ -238,6 +255,7 @@ def test_a_gate_that_runs_out_of_time_is_inconclusive_and_says_so(s3bench: Run, 
     assert "--max-time 0.01s has passed" in finished.out
 
 
+@pytest.mark.campaign  # by a bench of our own: tests/gate/test_instruction_counting.py; valgrind: test_confinement.py
 def test_instructions_of_a_program_are_counted_where_its_time_is_undecided(tmp_path: Path) -> None:
     counter = instruction_counter()
     if isinstance(counter, Unavailable):

@@ -14,13 +14,16 @@ Define = Callable[..., Path]
 pytestmark = pytest.mark.timeout(BUILD_S + 60)
 
 
-@pytest.fixture
-def live(tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveServer]:
-    environment.update(KEYS)
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    with versitygw(tmp_path, tls=False) as server:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with versitygw(tmp_path_factory.mktemp("server"), tls=False) as server:
         yield server
+
+
+@pytest.fixture
+def live(server: LiveServer, environment: dict[str, str]) -> LiveServer:
+    environment.update(KEYS)
+    return server
 
 
 @pytest.mark.parametrize("client", ["s5cmd", pytest.param("boto3-classic", marks=pytest.mark.campaign)])

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.load.session.bucket import LiveBucket
@@ -24,6 +23,7 @@ from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import parse_network
 from s3bench.system.processes import cores_allowed
 from tests.e2e.conftest import COMMAND, Emulators, Finished
+from tests.forkserver import ForkServer
 
 DATA = Path(__file__).parents[1] / "load" / "data"
 BUCKET = "s3-benchmark"
@@ -39,6 +39,7 @@ def endpoint(emulators: Emulators) -> Iterator[EmulatorEndpoint]:
         yield emulator
 
 
+@pytest.mark.campaign  # how many there can be: tests/load/session/test_capacity.py; the error: tests/cli/load
 def test_too_few_descriptors_are_told_before_anything_is_sent(environment: dict[str, str]) -> None:
     arguments = shlex.join([*COMMAND, "load", "--workers", "2", "-t", "100", "--operation", "get", "-d", "1s"])
     ended = subprocess.run(
@@ -107,21 +108,27 @@ def test_alone_it_is_a_demonstration_whose_document_and_files_agree(
         assert sum(line["phase"] == phase and line["outcome"] == "200" for line in traced) == load["operations"]
 
 
-def on_terminal(environment: dict[str, str], directory: Path, *options: str) -> str:
+OnTerminal = Callable[..., str]
+
+
+@pytest.fixture
+def on_terminal(fork_server: ForkServer, environment: dict[str, str], tmp_path: Path) -> OnTerminal:
     """What `s3bench load` shows on a terminal; it must end well."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        (*COMMAND, "load", *options), cwd=directory, env={**environment, "TERM": "xterm", "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
-    )  # fmt: skip
-    os.close(terminal)
-    shown = b""
-    with suppress(OSError):  # Linux tells the other side's end so
-        while select.select((controller,), (), (), _LIMIT_S)[0] and (piece := os.read(controller, 65536)):
-            shown += piece
-    os.close(controller)
-    assert process.wait(_LIMIT_S) == 0, shown
-    return shown.decode()
+
+    def run(*options: str) -> str:
+        controller, terminal = pty.openpty()
+        variables = {**environment, "TERM": "xterm", "COLUMNS": "120"}
+        with fork_server.start(("load", *options), cwd=tmp_path, env=variables, terminal=terminal) as command:
+            os.close(terminal)
+            shown = b""
+            with suppress(OSError):  # Linux tells the other side's end so
+                while select.select((controller,), (), (), _LIMIT_S)[0] and (piece := os.read(controller, 65536)):
+                    shown += piece
+            os.close(controller)
+            assert command.wait(_LIMIT_S) == 0, shown
+        return shown.decode()
+
+    return run
 
 
 SMALL = ("--operation", "get", "--objects", "20", "--size", "16KiB", "--operations", "200")
@@ -129,10 +136,8 @@ CLEARED = "\x1b[2K"
 """What erases a line of the live view."""
 
 
-def test_on_a_terminal_it_shows_how_the_run_stands_and_then_a_table(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    view, _, rest = on_terminal(environment, tmp_path, *SMALL).rpartition(CLEARED)
+def test_on_a_terminal_it_shows_how_the_run_stands_and_then_a_table(on_terminal: OnTerminal) -> None:
+    view, _, rest = on_terminal(*SMALL).rpartition(CLEARED)
     assert "in flight  client CPU" in view
     assert re.search(r"kind +ops +rate/s +throughput", rest)
     assert re.search(r"get +[\d,]+ +[\d,]+ ", rest)
@@ -140,10 +145,8 @@ def test_on_a_terminal_it_shows_how_the_run_stands_and_then_a_table(
 
 
 @pytest.mark.parametrize(("form", "line"), [("lines", "Loop [12]: GET time"), ("s4", "[0-9/: ]+queued/read:")])
-def test_lines_of_other_tools_stand_above_the_live_view(
-    environment: dict[str, str], tmp_path: Path, form: str, line: str
-) -> None:
-    shown = on_terminal(environment, tmp_path, *SMALL, "--format", form, "--loops", "2")
+def test_lines_of_other_tools_stand_above_the_live_view(on_terminal: OnTerminal, form: str, line: str) -> None:
+    shown = on_terminal(*SMALL, "--format", form, "--loops", "2")
     before = [shown[: found.start()] for found in re.finditer(line, shown)]
     assert len(before) >= 2
     assert all(text.endswith((CLEARED, "\n")) for text in before)
@@ -152,24 +155,24 @@ def test_lines_of_other_tools_stand_above_the_live_view(
 # Outcomes.
 
 
-def test_failures_beyond_what_is_allowed_end_with_1_and_are_all_told(load: Callable[..., Result]) -> None:
+def test_failures_beyond_what_is_allowed_end_with_1_and_are_all_told(load: Callable[..., Finished]) -> None:
     options = ("--operation", "put", "--size", "1KiB", "--operations", "300", "--network", "errors=0.2,seed=1")
     result = load(*options, "-o", "results.json")
-    assert result.exit_code == 1
+    assert result.code == 1
     [found] = loads(json.loads(Path("results.json").read_text(encoding="utf-8")))
     [failures] = found["failures"]
     assert failures["label"] == "500 InternalError"
     assert (failures["count"], found["operations"]) == (found["failed"], 300 - found["failed"])
     assert 30 < found["failed"] < 90
     allowed = load(*options, "-o", "results.json", "--force", "--max-error-rate", "50%")
-    assert allowed.exit_code == 0
+    assert allowed.code == 0
 
 
-def test_loops_and_rates_are_kept(load: Callable[..., Result]) -> None:
+def test_loops_and_rates_are_kept(load: Callable[..., Finished]) -> None:
     pace = ("--rate", "200", "--arrivals", "constant", "--loops", "2", "--duration", "1")
     result = load("--mix", "head=1,get=1", "--objects", "20", "--size", "1KiB", *pace, "--json")
-    assert result.exit_code == 0
-    document = json.loads(result.stdout)
+    assert result.code == 0
+    document = result.document
     whole = next(each for each in document["results"] if each["name"] == "load.all")
     assert [each["iteration"] for each in whole["measurements"]] == [0, 1]
     for each in whole["measurements"]:
@@ -179,10 +182,10 @@ def test_loops_and_rates_are_kept(load: Callable[..., Result]) -> None:
 
 
 def test_a_matrix_has_a_cell_for_every_size_and_number_of_threads(
-    load: Callable[..., Result], s3bench: Callable[..., Finished], tmp_path: Path
+    load: Callable[..., Finished], s3bench: Callable[..., Finished], tmp_path: Path
 ) -> None:
     result = load("--matrix-sizes", "1KiB-2KiB", "--matrix-threads", "1,2", "--matrix-samples", "40", "-o", "a.json")
-    assert result.exit_code == 0
+    assert result.code == 0
     document = json.loads(Path("a.json").read_text(encoding="utf-8"))
     dimensions = [dimensions_of(result) for result in document["results"]]
     cells = [(each["size"], each["threads"]) for each in dimensions if "purpose" not in each]
@@ -202,19 +205,19 @@ def shape(line: str) -> str:
 
 
 def test_the_command_line_of_s3_benchmark_gives_its_lines(
-    load: Callable[..., Result], endpoint: EmulatorEndpoint, tmp_path: Path
+    load: Callable[..., Finished], endpoint: EmulatorEndpoint, tmp_path: Path
 ) -> None:
     result = load(*where(endpoint), "-t", "2", "-d", "1", "-l", "1", "-z", "64K")
-    assert result.exit_code == 0, result.output
+    assert result.code == 0, result.err
     theirs = (DATA / "s3_benchmark_run.txt").read_text(encoding="utf-8").splitlines()[2:]
-    ours = result.stdout.splitlines()
+    ours = result.out.splitlines()
     assert ours[1] == f"Parameters: url={endpoint.url}, bucket={BUCKET}, duration=1, threads=2, loops=1, size=64K"
     assert [shape(line) for line in (ours[0], *ours[2:])] == [shape(line) for line in (theirs[0], *theirs[2:])]
     assert keys_in(endpoint, tmp_path) == ""
 
 
 def test_a_configuration_of_s4_runs_as_it_stands_and_prints_its_lines(
-    load: Callable[..., Result], endpoint: EmulatorEndpoint, tmp_path: Path
+    load: Callable[..., Finished], endpoint: EmulatorEndpoint, tmp_path: Path
 ) -> None:
     text = (DATA / "s4.yaml").read_text(encoding="utf-8")
     small = text.replace("iterations: 100", "iterations: 2").replace("read_range_max: 100", "read_range_max: 3")
@@ -222,8 +225,8 @@ def test_a_configuration_of_s4_runs_as_it_stands_and_prints_its_lines(
     keys = FAKE_CREDENTIALS
     result = load("s4.yaml", "--endpoint-url", endpoint.url, "-b", BUCKET, "-a", keys.access_key, "-s", keys.secret_key,
                   "--format", "s4")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    config, *seconds, elapsed, total = [line for line in result.stdout.splitlines() if line][1:]
+    assert result.code == 0, result.err
+    config, *seconds, elapsed, total = [line for line in result.out.splitlines() if line][1:]
     jobs = "[{job1 1mib 10 2} {job2 4mib 10 2}]"
     assert config == f"{{{endpoint.url} false {BUCKET} 3 false {jobs} {jobs}}}"
     assert seconds != []
@@ -237,21 +240,21 @@ def test_a_configuration_of_s4_runs_as_it_stands_and_prints_its_lines(
 
 
 @pytest.mark.campaign
-def test_calibration_tells_what_this_machine_can_do_at_most(load: Callable[..., Result]) -> None:
+def test_calibration_tells_what_this_machine_can_do_at_most(load: Callable[..., Finished]) -> None:
     result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--duration", "2", "--calibrate", "--json")
-    assert result.exit_code == 0
-    [found] = loads(json.loads(result.stdout))
+    assert result.code == 0
+    [found] = loads(result.document)
     assert found["ceiling"] > 100
 
 
 @pytest.mark.campaign
 @pytest.mark.timeout(300)
-def test_a_promise_is_searched_until_it_breaks(load: Callable[..., Result]) -> None:
+def test_a_promise_is_searched_until_it_breaks(load: Callable[..., Finished]) -> None:
     model = "ttfb=5ms,bandwidth=1MB/s"
     result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--threads", "4", "--duration", "2",
                   "--network", model, "--slo", "p90<50ms,errors<1%", "--json")  # fmt: skip
-    assert result.exit_code == 0
-    document = json.loads(result.stdout)
+    assert result.code == 0
+    document = result.document
     rates = [dimensions_of(result)["rate"] for result in document["results"]]
     assert len(rates) >= 4
     assert all(rate.endswith("/s") for rate in rates)
@@ -259,23 +262,23 @@ def test_a_promise_is_searched_until_it_breaks(load: Callable[..., Result]) -> N
 
 
 @pytest.mark.campaign
-def test_a_phase_ends_when_its_throughput_has_settled(load: Callable[..., Result]) -> None:
+def test_a_phase_ends_when_its_throughput_has_settled(load: Callable[..., Finished]) -> None:
     model = "ttfb=20ms"
     result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--threads", "2", "--duration", "45",
                   "--network", model, "--stable", "--json")  # fmt: skip
-    assert result.exit_code == 0
-    [found] = loads(json.loads(result.stdout))
+    assert result.code == 0
+    [found] = loads(result.document)
     assert 10 <= len(found["seconds"]) < 45
 
 
 def test_half_of_the_cores_are_left_to_a_server_on_this_machine(
-    load: Callable[..., Result], endpoint: EmulatorEndpoint
+    load: Callable[..., Finished], endpoint: EmulatorEndpoint
 ) -> None:
     cores = cores_allowed() or 1
     options = ("--operation", "put", "-z", "1KiB", "--operations", str(cores), "-t", str(cores), "--json")
     result = load(*where(endpoint), *options)
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["options"]["workers"] == max(1, cores // 2)
+    assert result.code == 0, result.err
+    assert result.document["options"]["workers"] == max(1, cores // 2)
 
 
 def test_two_runs_are_merged_as_loops_or_as_one_load_by_the_times_at_which_they_were(

@@ -6,19 +6,20 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 import yaml
-from click.testing import Result
 
-from s3bench.errors import BadInput
+from s3bench.errors import ExitCode
 from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.session.bucket import ROOT
-from tests.e2e.conftest import COMMAND, Finished
+from tests.e2e.conftest import Finished
 from tests.e2e.servers import BUCKET, BUILD_S, KEYS, SERVERS, LiveServer, Servers
+from tests.forkserver import Forked, ForkServer
 
 KIB, MIB = 1 << 10, 1 << 20
 _WAIT_S = 120.0
@@ -53,6 +54,7 @@ def environment(environment: dict[str, str]) -> dict[str, str]:
 def job(
     *kinds: OperationKind, size: str = "16KiB", operations: int = 20, threads: int = 4, **more: Any
 ) -> dict[str, Any]:
+    more = {"objects": 20} | more
     ranged = {"range": 1000} if OperationKind.RANGE in kinds else {}
     mix = {str(kind): 1 for kind in kinds}
     return {"mix": mix, "sizes": size, "operations": operations, "threads": threads, **ranged, **more}
@@ -84,14 +86,14 @@ OPERATIONS = {str(kind): 20 for kind in MIXABLE} | {"multipart": 3, "large": 12,
 """Operations of each phase of `every_operation`."""
 
 
-def check_every_operation(load: Callable[..., Result], server: LiveServer, path: Path, **manner: Any) -> None:
+def check_every_operation(load: Callable[..., Finished], server: LiveServer, path: Path, **manner: Any) -> None:
     path.write_text(yaml.safe_dump(every_operation(**manner)), encoding="utf-8")
     before = server.objects()
     finished = load(path, *server.options, "--workers", "2", "--json")
-    assert finished.exit_code == 0, finished.output
+    assert finished.code == 0, finished.err
     done: dict[str, int] = {}
     unexplained: list[tuple[str, str, int]] = []
-    for result in json.loads(finished.stdout)["results"]:
+    for result in finished.document["results"]:
         [measurement] = result["measurements"]
         phase, found = result["dimensions"][0]["phase"], measurement["load"]
         failures = {each["label"]: each["count"] for each in found["failures"]}
@@ -101,7 +103,7 @@ def check_every_operation(load: Callable[..., Result], server: LiveServer, path:
     assert done == OPERATIONS
     assert server.objects() == before
     assert server.uploads() == []
-    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in finished.output
+    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in finished.out + finished.err
 
 
 def manner_of(server: LiveServer) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def manner_of(server: LiveServer) -> dict[str, Any]:
 
 
 def test_every_operation_alone_and_together_leaves_the_bucket_as_it_was(
-    load: Callable[..., Result], server: LiveServer, tmp_path: Path
+    load: Callable[..., Finished], server: LiveServer, tmp_path: Path
 ) -> None:
     check_every_operation(load, server, tmp_path / "profile.yaml", **manner_of(server))
 
@@ -123,7 +125,7 @@ def test_every_operation_alone_and_together_leaves_the_bucket_as_it_was(
 @pytest.mark.parametrize("sign_payload", [False, True], ids=["unsigned", "signed"])
 @pytest.mark.parametrize("checksum", [False, True], ids=["plain", "checksum"])
 def test_every_operation_works_in_every_manner(
-    load: Callable[..., Result],
+    load: Callable[..., Finished],
     server: LiveServer,
     tmp_path: Path,
     *,
@@ -135,48 +137,51 @@ def test_every_operation_works_in_every_manner(
     check_every_operation(load, server, tmp_path / "profile.yaml", **manner)
 
 
-def test_a_certificate_is_checked_unless_told_otherwise(load: Callable[..., Result], servers: Servers) -> None:
+def test_a_certificate_is_checked_unless_told_otherwise(load: Callable[..., Finished], servers: Servers) -> None:
     where = ("--endpoint-url", servers.at("versitygw-https").url, "--bucket", BUCKET)
-    refused = load(*where, "--operation", "put", "--operations", "5").exception
-    assert isinstance(refused, BadInput)
-    assert "certificate" in str(refused.why)
+    refused = load(*where, "--operation", "put", "--operations", "5")
+    assert refused.code == ExitCode.BAD_INPUT
+    assert "certificate" in refused.err
     taken = load(*where, "--tls-no-verify", "--clean-up", "ffffffffffff")
-    assert (taken.exit_code, taken.stdout) == (0, "s3bench: removed 0 objects\n")
+    assert (taken.code, taken.out) == (0, "s3bench: removed 0 objects\n")
 
 
 # A run that is ended before its time.
 
 
-def begun(server: LiveServer, environment: dict[str, str], directory: Path) -> tuple["subprocess.Popen[bytes]", str]:
+Begin = Callable[[LiveServer], tuple[Forked, str]]
+
+
+@pytest.fixture
+def begin(fork_server: ForkServer, environment: dict[str, str], tmp_path: Path) -> Iterator[Begin]:
     """Start a run that is too long, with uploads in it; wait until objects of it are there; its name."""
-    sizes = ("--mix", "put=1,multipart=1", "--size", "6MiB", "--part-size", "5MiB")
-    before = server.objects()
-    with (directory / "said").open("wb") as said:
-        process = subprocess.Popen(
-            (
-                *(*COMMAND, "load", *server.options, *sizes, "-t", "4", "--workers", "2", "--rate", "10"),
-                *("--duration", "100", "-o", str(directory / "results.json")),
-            ),
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            start_new_session=True,
-        )
-    deadline = time.monotonic() + _WAIT_S
-    while len(new := server.objects().keys() - before.keys()) < 4:
-        assert time.monotonic() < deadline, "it wrote nothing"
-        with pytest.raises(subprocess.TimeoutExpired):  # it goes on
-            process.wait(0.1)
-    [run] = {key.removeprefix(ROOT).partition("/")[0] for key in new}
-    assert all(key.startswith(f"{ROOT}{run}/") for key in new)
-    return process, run
+    with ExitStack() as stack:
+
+        def begun(server: LiveServer) -> tuple[Forked, str]:
+            sizes = ("--mix", "put=1,multipart=1", "--size", "6MiB", "--part-size", "5MiB")
+            before = server.objects()
+            arguments = (
+                *("load", *server.options, *sizes, "-t", "4", "--workers", "2", "--rate", "10"),
+                *("--duration", "100", "-o", "results.json"),
+            )
+            process = stack.enter_context(
+                fork_server.start(arguments, cwd=tmp_path, env=environment, start_new_session=True)
+            )
+            deadline = time.monotonic() + _WAIT_S
+            while len(new := server.objects().keys() - before.keys()) < 4:
+                assert time.monotonic() < deadline, "it wrote nothing"
+                with pytest.raises(subprocess.TimeoutExpired):  # it goes on
+                    process.wait(0.1)
+            [run] = {key.removeprefix(ROOT).partition("/")[0] for key in new}
+            assert all(key.startswith(f"{ROOT}{run}/") for key in new)
+            return process, run
+
+        yield begun
 
 
-def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(
-    gateway: LiveServer, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(gateway: LiveServer, begin: Begin, tmp_path: Path) -> None:
     before = gateway.objects()
-    process, run = begun(gateway, environment, tmp_path)
+    process, run = begin(gateway)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
     assert process.wait(_WAIT_S) == 130
     assert gateway.objects() == before
@@ -186,17 +191,17 @@ def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(
     load = document["results"][0]["measurements"][0]["load"]
     assert load["operations"] >= 4
     assert load["failures"] == []
-    said = (tmp_path / "said").read_text()
+    said = process.stderr.read().decode()
     assert f"run {run} " in said
     assert "s3bench: interrupted" in said
     assert any(warning.startswith("interrupted: ") for warning in document["warnings"])
 
 
 def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_up(
-    load: Callable[..., Result], gateway: LiveServer, environment: dict[str, str], tmp_path: Path
+    load: Callable[..., Finished], gateway: LiveServer, begin: Begin
 ) -> None:
     before = gateway.objects()
-    process, run = begun(gateway, environment, tmp_path)
+    process, run = begin(gateway)
     workers = psutil.Process(process.pid).children(recursive=True)
     assert len(workers) == 2
     os.kill(process.pid, signal.SIGKILL)
@@ -207,9 +212,9 @@ def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_u
     assert left
     gateway.put(f"{ROOT}{run}/notes.txt", b"a stranger's")
     cleaned = load(*gateway.options, "--clean-up", run)
-    assert cleaned.exit_code == 0, cleaned.output
-    assert f"removed {len(left):,} objects" in cleaned.stdout
-    assert f"left 1 objects that s3bench did not write, for example {ROOT}{run}/notes.txt" in cleaned.stdout
+    assert cleaned.code == 0, cleaned.err
+    assert f"removed {len(left):,} objects" in cleaned.out
+    assert f"left 1 objects that s3bench did not write, for example {ROOT}{run}/notes.txt" in cleaned.out
     assert gateway.objects().keys() - before.keys() == {f"{ROOT}{run}/notes.txt"}
     assert gateway.uploads() == []
 
@@ -217,14 +222,14 @@ def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_u
 # Data sets that are kept.
 
 
-def only_load(finished: Result) -> dict[str, Any]:
+def only_load(finished: Finished) -> dict[str, Any]:
     """The figures of a run, all kinds together."""
-    figures: dict[str, Any] = json.loads(finished.stdout)["results"][0]["measurements"][0]["load"]
+    figures: dict[str, Any] = finished.document["results"][0]["measurements"][0]["load"]
     return figures
 
 
 def test_a_kept_data_set_is_read_again_and_removed_when_told(
-    s3bench: Callable[..., Finished], load: Callable[..., Result], gateway: LiveServer
+    s3bench: Callable[..., Finished], load: Callable[..., Finished], gateway: LiveServer
 ) -> None:
     before = gateway.objects()
     small = ("--size", "4KiB", "--threads", "4", "--operations", "60")
@@ -235,25 +240,25 @@ def test_a_kept_data_set_is_read_again_and_removed_when_told(
     data_set = gateway.objects().items() - before.items()
     assert len(data_set) == 30
     again = load(*gateway.options, *small, "--mix", "get=1,put=1", "--reuse", run, "--json")
-    assert again.exit_code == 0, again.output
+    assert again.code == 0, again.err
     assert only_load(again)["failures"] == []
     assert gateway.objects().items() - before.items() == data_set
-    other = load(*gateway.options, "--operation", "get", "--size", "8KiB", "--reuse", run).exception
-    assert isinstance(other, BadInput)
-    assert f"run {run} has no objects of these sizes" in other.what
+    other = load(*gateway.options, "--operation", "get", "--size", "8KiB", "--reuse", run)
+    assert other.code == ExitCode.BAD_INPUT
+    assert f"run {run} has no objects of these sizes" in other.err
     cleaned = load(*gateway.options, "--clean-up", run)
-    assert (cleaned.exit_code, cleaned.stdout) == (0, "s3bench: removed 30 objects\n")
+    assert (cleaned.code, cleaned.out) == (0, "s3bench: removed 30 objects\n")
     assert gateway.objects() == before
 
 
 def test_objects_of_others_are_read_by_their_names_and_stay(
-    load: Callable[..., Result], gateway: LiveServer, tmp_path: Path
+    load: Callable[..., Finished], gateway: LiveServer, tmp_path: Path
 ) -> None:
     for number in range(5):
         gateway.put(f"data/ä {number}", bytes(1000 + number))
     before = gateway.objects()
     listed = load(*gateway.options, "--list-existing", "data/", "--operations", "50", "-t", "4", "--json")
-    assert listed.exit_code == 0, listed.output
+    assert listed.code == 0, listed.err
     found = only_load(listed)
     assert (found["kind"], found["operations"], found["failures"]) == ("get", 50, [])
     assert 50 * 1000 <= found["bytes_down"] <= 50 * 1004
@@ -262,7 +267,7 @@ def test_objects_of_others_are_read_by_their_names_and_stay(
         *gateway.options, "--key-file", "keys", "--keys", "sequential", "--workers", "1",
         "--operations", "20", "-t", "1", "--json",
     )  # fmt: skip
-    assert named.exit_code == 1, "one of the two is larger than the file says"
+    assert named.code == 1, "one of the two is larger than the file says"
     found = only_load(named)
     assert (found["operations"], found["bytes_down"]) == (10, 10_000)
     assert [(each["label"], each["count"]) for each in found["failures"]] == [("body corrupt", 10)]

@@ -14,38 +14,34 @@ import pytest
 from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
-from tests.e2e.conftest import COMMAND
+from tests.forkserver import ForkServer
 
 LIMIT_S = 120.0
 SECRET = "hush/hush+hush"
 
 
 @pytest.fixture(scope="module")
-def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def lines(
+    request: pytest.FixtureRequest, fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
     """The lines of a server that verifies signatures and has one bucket."""
     options = ["--bucket", "copied-lines", "--access-key", "AKIACOPIEDLINES", *(["--tls"] * (request.param == "https"))]
     workspaces = tmp_path_factory.mktemp("workspaces")
-    with subprocess.Popen(
-        (*COMMAND, "serve", *options),
-        env={**os.environ, "S3BENCH_SECRET_KEY": SECRET, "S3BENCH_TMPDIR": str(workspaces)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline().startswith(f"{request.param}://")
+    variables = {**os.environ, "S3BENCH_SECRET_KEY": SECRET, "S3BENCH_TMPDIR": str(workspaces)}
+    with fork_server.start(("serve", *options), cwd=workspaces, env=variables) as process:
+        assert process.stdout.readline().startswith(f"{request.param}://".encode())
         found: dict[str, str] = {}
         while "s5cmd" not in found:  # the last one
-            line = re.fullmatch(r"  ([\w-]+): +(.+)\n", process.stderr.readline())
+            line = re.fullmatch(r"  ([\w-]+): +(.+)\n", process.stderr.readline().decode())
             if line is not None:
                 found[line[1]] = line[2]
         try:
             yield found
         finally:
-            process.send_signal(signal.SIGTERM)
-            _, said = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0
+            os.kill(process.pid, signal.SIGTERM)
+            said = process.stderr.read().decode()
+            code = process.wait(LIMIT_S)
+    assert code == 0
     assert SECRET not in said
 
 

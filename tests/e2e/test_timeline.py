@@ -1,26 +1,23 @@
 """What `s3bench run` keeps for charts of a real client: memory and CPU over time, and the requests of one iteration."""
 
-from collections.abc import Callable
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from s3bench.results.timeline import POINTS_MAX
-from tests.e2e.conftest import MIB, Finished, download
-
-Run = Callable[..., Finished]
-Define = Callable[..., Path]
+from tests.e2e.conftest import MIB, Place, download
+from tests.forkserver import ForkServer
 
 
-@pytest.fixture
-def measurements(s3bench: Run, define: Define) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def measurements(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Three iterations of s5cmd with ranged downloads at the same time."""
     settings = "[default]\ns5cmd =\n  concurrency = 4\n  part_size = 5MB\n"
     definition = download(24 * MIB, clients=["s5cmd"])
     definition["environment"]["config"] = settings
-    finished = s3bench("run", "-n", "3", "--data-interval", "0.0005", define(definition))
+    place = Place(tmp_path_factory.mktemp("place"), fork_server)
+    finished = place.s3bench("run", "-n", "3", "--data-interval", "0.0005", place.define(definition))
     assert finished.code == 0, finished.err + finished.out
     found: list[dict[str, Any]] = finished.results[0]["measurements"]
     assert len(found) == 3

@@ -60,6 +60,15 @@ def test_programs_that_it_starts_do_not_hold_the_channel_open(stderr: IO[bytes])
     os.kill(pid, signal.SIGKILL)
 
 
+def test_garbage_is_collected_once_it_has_taken_control(stderr: IO[bytes]) -> None:
+    program = f"import gc; gc.disable()\n{UNTIL_CLOSED}control.send(bytes([gc.isenabled(), gc.get_freeze_count() > 0]))"
+    process = ChildProcess((sys.executable, "-c", program), stderr=stderr)
+    process.control.settimeout(LIMIT_S)
+    with process.control.makefile("rb") as answers:
+        assert answers.read(3) == b"!\1\1"
+    process.end(LIMIT_S)
+
+
 def test_a_module_runs_isolated_and_gets_its_arguments(stderr: IO[bytes]) -> None:
     process = ChildProcess(module_command("s3bench.s3.server.host", "no JSON"), stderr=stderr)
     assert process.control.recv(1) == b"", "it has ended"

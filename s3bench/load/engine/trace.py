@@ -6,7 +6,7 @@ that hardly an operation is delayed by it.
 `planned_ns` is when the operation was to start.
 """
 
-import shutil
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +14,7 @@ from s3bench.errors import BadInput
 from s3bench.load.access_log.trace import COLUMNS
 
 _LINES_MAX = 64
+_PIECE_BYTES = 1024 * 1024
 
 Attempt = tuple[int, int, int, int, str, int, str, int, str, int, int]
 """The values of one line after its phase."""
@@ -84,7 +85,7 @@ def join_traces(path: Path, *, workers: int) -> None:
             if part.exists():
                 with part.open("rb") as file:
                     file.readline()
-                    shutil.copyfileobj(file, joined)
+                    joined.writelines(iter(partial(file.read, _PIECE_BYTES), b""))
                 part.unlink()
 
 

@@ -9,6 +9,7 @@ import os
 import select
 import ssl
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,13 +25,13 @@ from s3bench.load.engine.message import (
     PhaseReady,
     PreparePhase,
     Report,
+    RequestTarget,
     StartPhase,
     StopPhase,
     WorkerFailed,
 )
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.replayed_objects import ReplayedContents
-from s3bench.load.engine.session_keys import SessionKeys, create_session
 from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.profile.profile import Job
@@ -39,6 +40,9 @@ from s3bench.system.channel import Channel, ChannelClosed
 from s3bench.system.child import take_control
 from s3bench.system.descriptors import raise_descriptor_limit
 from s3bench.system.poller import READABLE
+
+if TYPE_CHECKING:
+    from s3bench.load.engine.session_keys import SessionKeys
 
 _DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _TURN_S = 1.0
@@ -131,8 +135,7 @@ class Worker:
         self._context = client_context(prepare.target)
         self._contents = Contents(prepare)
         if prepare.target.express and self._session_keys is None:
-            create = partial(create_session, prepare.target, self._context)
-            self._session_keys = self._stack.enter_context(SessionKeys(create))
+            self._session_keys = self._stack.enter_context(_session_keys(prepare.target, self._context))
         if prepare.trace is not None and (self._prepare is None or self._prepare.trace != prepare.trace):
             self._trace = self._stack.enter_context(Trace(prepare.trace, worker=prepare.worker))
         self._prepare = prepare
@@ -191,6 +194,12 @@ class Worker:
         if os.getppid() != self._parent:
             raise ChannelClosed
         self._channel.post(record)
+
+
+def _session_keys(target: RequestTarget, context: ssl.SSLContext | None) -> "SessionKeys":
+    from s3bench.load.engine.session_keys import SessionKeys, create_session  # noqa: PLC0415 (directory buckets alone)
+
+    return SessionKeys(partial(create_session, target, context))
 
 
 def main() -> None:

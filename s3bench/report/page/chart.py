@@ -62,7 +62,8 @@ def layered(
 ) -> Layered:
     """Layers from the ground up, in one frame. Without `width` the chart takes all of the page's, axes included."""
     named = {} if title is None else {"title": title}
-    return alt.layer(*layers).properties(width=width or theme.plot_width(theme.WIDTH), height=height, **named)
+    # Not by `properties`, which copies the chart and validates each of them.
+    return alt.layer(*layers, width=width or theme.plot_width(theme.WIDTH), height=height, **named)
 
 
 CHARACTER_WIDTH = 6.6

@@ -27,7 +27,7 @@ from s3bench.s3.protocol.http import (
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop
-from s3bench.s3.server.outbox import BLOCKED, FileChanged, Outbox
+from s3bench.s3.server.outbox import FileChanged, Outbox
 from s3bench.s3.server.peer import READ_MASK, Peer, PeerState
 from s3bench.system.poller import WRITABLE
 
@@ -75,7 +75,7 @@ class ServerConnection(Peer):
         if state is _HEAD:
             try:
                 data = self._recv(RECEIVE_BYTES)
-            except BLOCKED:
+            except self.blocked:
                 return
             except OSError as error:
                 self._lose(in_words(error))
@@ -224,7 +224,7 @@ class ServerConnection(Peer):
         assert self._intake is not None
         try:
             leftover = self._intake.receive()
-        except BLOCKED:
+        except self.blocked:
             return
         except OSError as error:
             self._lose(in_words(error))

@@ -6,13 +6,15 @@ garbage. Started by `endpoint.ServerProcess` with the address to listen on and, 
 
 import contextlib
 import errno
+import functools
 import gc
 import os
 import socket
-import ssl
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,17 +32,13 @@ from s3bench.s3.control import (
     Question,
     RemoteError,
     ServerReady,
-    StoredFile,
     server_channel,
 )
-from s3bench.s3.emulator.handler import Emulator
-from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.files.file_cache import FileCache
-from s3bench.s3.network.networked import Networked
+from s3bench.s3.network.link import Link
 from s3bench.s3.protocol.checksums import load_algorithms
 from s3bench.s3.protocol.exchange import Handler
-from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.server.connection import ServerConnection
 from s3bench.s3.server.server import CONNECTIONS_MAX, Server, connections_of
 from s3bench.s3.stub.script import Script
@@ -48,6 +46,13 @@ from s3bench.s3.wirelog import WireLog
 from s3bench.system.channel import Channel, ChannelClosed
 from s3bench.system.child import take_control
 from s3bench.system.descriptors import raise_descriptor_limit
+
+if TYPE_CHECKING:
+    import ssl
+
+    from s3bench.s3.emulator.handler import Emulator
+    from s3bench.s3.emulator.loading import Loaded
+    from s3bench.s3.network.networked import Networked
 
 _BACKLOG = 4096
 _TURN_S = 1.0
@@ -142,16 +147,16 @@ class Host:
 
     def _emulate(self, question: Emulate) -> Armed:
         self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
-        emulator = Emulator(question.settings, before=self._kept(question))
-        for item in question.objects:
-            _load(emulator, item)
+        emulator, networked = _emulation()(question, self._kept(question))
         self._loaded = emulator.loaded
         load_algorithms()
-        handler = emulator if question.network is None else Networked(emulator, question.network)
-        self._begin(handler, emulator=emulator)
+        if networked is None:
+            self._begin(emulator, emulator=emulator)
+        else:
+            self._begin(networked, emulator=emulator, link=networked.link)
         return Armed(warnings=emulator.warnings)
 
-    def _kept(self, question: Emulate) -> dict[Path, Loaded]:
+    def _kept(self, question: Emulate) -> "dict[Path, Loaded]":
         """Of the files in memory those that `question` asks for again; the others' memory is free at once."""
         settings = msgspec.structs.replace(question.settings, buckets=())
         loaded = self._loaded if settings == self._loaded_by else {}
@@ -159,10 +164,17 @@ class Host:
         files = {Path(item.file) for item in question.objects}
         return {file: loaded[file] for file in files & loaded.keys()}
 
-    def _begin(self, handler: Handler, *, script: Script = _NOTHING_ARMED, emulator: Emulator | None = None) -> None:
+    def _begin(
+        self,
+        handler: Handler,
+        *,
+        script: Script = _NOTHING_ARMED,
+        emulator: "Emulator | None" = None,
+        link: Link | None = None,
+    ) -> None:
         self._script = script
         self._emulator = emulator
-        self._server.start_recording(handler)
+        self._server.start_recording(handler, link=link)
         self._cpu_s = time.process_time()
 
     def _drain(self, question: Drain) -> Drained:
@@ -208,15 +220,13 @@ class Host:
         return log
 
 
-def _load(emulator: Emulator, item: StoredFile) -> None:
-    try:
-        emulator.load(item.bucket, item.key, Path(item.file))
-    except (OSError, S3Error) as error:
-        raise S3BenchError(
-            f"the emulator cannot hold {item.file} as {item.bucket}/{item.key}",
-            str(error),
-            "use smaller or fewer objects: they are kept in memory",
-        ) from error
+@functools.cache
+def _emulation() -> "Callable[[Emulate, dict[Path, Loaded]], tuple[Emulator, Networked | None]]":
+    """What makes emulators, imported for the first of them."""
+    from s3bench.s3.server.emulation import make_emulator  # noqa: PLC0415 (a third of the start, for emulators alone)
+
+    gc.freeze()  # as in `Host.serve`
+    return make_emulator
 
 
 def main(listen: Listen) -> None:
@@ -249,7 +259,7 @@ def _listener(listen: Listen) -> socket.socket:
         raise BadInput(f"cannot listen on {listen.host} port {listen.port}", reason, fix) from error
 
 
-def _tls_context(certificate: str) -> ssl.SSLContext:
+def _tls_context(certificate: str) -> "ssl.SSLContext":
     from s3bench.s3.server.tls import server_context  # noqa: PLC0415 (plain servers start without it)
 
     try:

@@ -1,22 +1,24 @@
-"""Sends one reply: small ones in one send, large files by sendfile(2), over TLS by read and send."""
+"""Sends one reply: small ones in one send, large files by sendfile(2). `tls` has what sends over TLS."""
 
 import os
 import socket
-import ssl
 from collections.abc import Iterator
+from typing import ClassVar
 
 from s3bench.s3.protocol.exchange import Reply, Segment
 from s3bench.system.sockets import MORE
 
-BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""What a non-blocking socket raises when it has to be waited for."""
+Blocked = tuple[type[OSError], ...]
+
+BLOCKED: Blocked = (BlockingIOError, InterruptedError)
+"""What a non-blocking plain socket raises when it has to be waited for."""
 
 ALL = 1 << 62
 """More bytes than any reply has."""
 
+NOTHING = memoryview(b"")
+
 _SENDFILE_BYTES = 4 * 1024 * 1024
-_TLS_PIECE_BYTES = 256 * 1024
-_NOTHING = memoryview(b"")
 _CLOSE = b"Connection: close\r\n"
 
 
@@ -32,9 +34,12 @@ class Outbox:
 
     __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock", "size_bytes")
 
+    blocked: ClassVar[Blocked] = BLOCKED
+    """What the socket raises when it has to be waited for."""
+
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._out = _NOTHING  # bytes to send before the file
+        self._out = NOTHING  # bytes to send before the file
         self._segments: Iterator[Segment] = iter(())  # what is sent after _segment
         self._segment: Segment | None = None  # what is sent from _at to _end
         self._at = 0
@@ -87,7 +92,7 @@ class Outbox:
                         return False
                 elif not self._next_segment():
                     return True
-        except BLOCKED:
+        except self.blocked:
             return False
 
     def send_continue(self) -> bool:
@@ -120,41 +125,3 @@ class Outbox:
         self._at += sent
         self._sent_bytes += sent
         return sent == wanted
-
-
-class TlsOutbox(Outbox):
-    """The sending half of a TLS connection: file bytes pass through this process to be encrypted."""
-
-    __slots__ = ("_ahead",)
-
-    def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
-        """Take `reply`, as any outbox does."""
-        super().load(reply, sent=sent, closing=closing)
-        self._ahead = False  # whether the bytes to send are read ahead from the file
-
-    def pump(self, until_bytes: int = ALL) -> bool:
-        """Send on, as any outbox does; what a full socket does not take is read again, so slow clients hold nothing.
-
-        OpenSSL asks to be given the same bytes again, wherever they are by then, and they may be followed by more.
-        """
-        done = super().pump(until_bytes)
-        if self._ahead and not done:
-            self._at -= len(self._out)
-            self._out = _NOTHING
-        return done
-
-    def _send_bytes(self, data: memoryview, *, more: bool) -> int:
-        del more  # records go out as they are made
-        return self._sock.send(data)
-
-    def _send_file(self, room: int) -> bool:
-        del room  # what is read is sent by `_send_bytes`
-        segment = self._segment
-        assert segment is not None
-        content = os.pread(segment.source.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
-        if not content:
-            raise FileChanged(segment)
-        self._at += len(content)
-        self._out = memoryview(content)
-        self._ahead = True
-        return True

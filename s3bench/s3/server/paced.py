@@ -9,7 +9,6 @@ waits in the sockets' buffers, where the client sees the link's pace as TCP's ba
 """
 
 import socket
-import ssl
 import struct
 
 from s3bench.s3.network.link import Link, LinkDirection
@@ -18,9 +17,8 @@ from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import BadRequest, RequestHead
 from s3bench.s3.server.connection import ServerConnection, in_words
 from s3bench.s3.server.loop import ServerLoop
-from s3bench.s3.server.outbox import BLOCKED, FileChanged
+from s3bench.s3.server.outbox import FileChanged
 from s3bench.s3.server.peer import READ_MASK, PeerState
-from s3bench.s3.server.tls import TlsConnection
 from s3bench.system.poller import WRITABLE
 
 SLACK_NS = 20_000_000
@@ -109,7 +107,7 @@ class PacedConnection(ServerConnection):
         try:
             while leftover is not None and intake.wire_bytes < until_bytes and not intake.ended:
                 leftover = intake.receive(max(until_bytes - intake.wire_bytes, _READ_BYTES_MIN))
-        except BLOCKED:
+        except self.blocked:
             pass
         except OSError as error:
             self._lose(in_words(error))
@@ -251,11 +249,3 @@ class PacedConnection(ServerConnection):
     def _close(self) -> None:
         self._leave()
         super()._close()
-
-
-class PacedTlsConnection(PacedConnection, TlsConnection):
-    """A connection on a link whose bytes are encrypted; the link carries plaintext bytes, as the wire log counts."""
-
-    def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, context: ssl.SSLContext, link: Link) -> None:
-        TlsConnection.__init__(self, loop, sock, number, context)
-        self._join(link)

@@ -2,9 +2,10 @@
 
 import socket
 from enum import IntEnum
+from typing import ClassVar
 
 from s3bench.s3.server.loop import ServerLoop
-from s3bench.s3.server.outbox import BLOCKED
+from s3bench.s3.server.outbox import BLOCKED, Blocked
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import PEER_CLOSED, READABLE
 from s3bench.system.sockets import DISCARD
@@ -42,6 +43,9 @@ class Peer:
     """The socket of one client, and its state."""
 
     __slots__ = ("_active_ns", "_held", "_loop", "_mask", "_started_ns", "_state", "sock")
+
+    blocked: ClassVar[Blocked] = BLOCKED
+    """What the socket raises when it has to be waited for."""
 
     def __init__(self, loop: ServerLoop, sock: socket.socket) -> None:
         self.sock = sock
@@ -98,7 +102,7 @@ class Peer:
         """Drop what a client sends after its last reply."""
         try:
             count = self.sock.recv_into(self._loop.void, VOID_BYTES, DISCARD)
-        except BLOCKED:
+        except self.blocked:
             return
         except OSError:
             count = 0

@@ -6,21 +6,23 @@ Speaks HTTP/1.1 on a listening socket, over TLS where it gets a context; a handl
 import errno
 import os
 import socket
-import ssl
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from s3bench.s3.network.link import Link
-from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import Handler
 from s3bench.s3.server.connection import ServerConnection
 from s3bench.s3.server.loop import ServerLoop, ServerWatched
-from s3bench.s3.server.paced import PacedConnection, PacedTlsConnection
+from s3bench.s3.server.paced import PacedConnection
 from s3bench.s3.server.recorder import WireRecorder
-from s3bench.s3.server.tls import TlsConnection
 from s3bench.system.poller import READABLE, wait_precisely
 from s3bench.system.sockets import avoid_pacing
+
+if TYPE_CHECKING:
+    import ssl
 
 CONNECTIONS_MAX = 50_000
 """More than any client under test opens; a limit without bound would be one on memory."""
@@ -46,19 +48,26 @@ def connections_of(descriptors: int) -> int:
 class Server:
     """Serves `listener` by turns; the caller repeats `turn`.
 
-    Where the handler is a `Networked` one, its connections are on the network model's link.
+    Where a network model is in front of the handler, connections are on its `link`.
 
     While it is full, a new connection gets a 503 and is closed, never left to hang.
     """
 
     def __init__(
-        self, listener: socket.socket, handler: Handler, *, connections_max: int, context: ssl.SSLContext | None = None
+        self,
+        listener: socket.socket,
+        handler: Handler,
+        *,
+        connections_max: int,
+        context: "ssl.SSLContext | None" = None,
+        link: Link | None = None,
     ) -> None:
         self.loop = ServerLoop(handler)
-        self._link = _link_of(handler)
+        self._link = link
         self._listener = listener
         self._connections_max = connections_max
-        self._context = context
+        self._is_plain = context is None
+        self._unpaced, self._paced = _connections(context)
         self._permanent = 0  # descriptors watched that are no connections
         self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
         # Closed for a moment when descriptors run out, so that a connection can be accepted and gets a 503.
@@ -109,11 +118,11 @@ class Server:
                 owner.on_sweep(loop.now_ns)
         return len(events)
 
-    def start_recording(self, handler: Handler) -> None:
-        """Drop all connections and begin an empty wire log, with `handler` to make replies."""
+    def start_recording(self, handler: Handler, *, link: Link | None = None) -> None:
+        """Drop all connections and begin an empty wire log, with `handler` to make replies to connections on `link`."""
         self.close_connections("a new iteration began")
         self.loop.handler = handler
-        self._link = _link_of(handler)
+        self._link = link
         self.loop.recorder = WireRecorder()
 
     def close_connections(self, why: str) -> None:
@@ -162,16 +171,10 @@ class Server:
         recorder.connections_open_max = max(recorder.connections_open_max, len(loop.watched) - self._permanent)
 
     def _connect(self, sock: socket.socket, number: int) -> None:
-        loop, context, link = self.loop, self._context, self._link
-        if link is not None:
-            if context is None:
-                PacedConnection(loop, sock, number, link)
-            else:
-                PacedTlsConnection(loop, sock, number, context, link)
-        elif context is None:
-            ServerConnection(loop, sock, number)
+        if self._link is None:
+            self._unpaced(self.loop, sock, number)
         else:
-            TlsConnection(loop, sock, number, context)
+            self._paced(self.loop, sock, number, self._link)
 
     def _reject(self, sock: socket.socket) -> None:
         self.loop.recorder.fault(
@@ -180,7 +183,7 @@ class Server:
         with sock:
             sock.settimeout(0)
             try:
-                if self._context is None:
+                if self._is_plain:
                     sock.send(_TOO_MANY)
                 sock.shutdown(socket.SHUT_WR)
             except OSError:
@@ -233,6 +236,15 @@ class Server:
         loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
 
 
-def _link_of(handler: Handler) -> Link | None:
-    """What connections cross to reach `handler`, where it stands behind a network model."""
-    return handler.link if isinstance(handler, Networked) else None
+def _connections(
+    context: "ssl.SSLContext | None",
+) -> tuple[
+    Callable[[ServerLoop, socket.socket, int], ServerConnection],
+    Callable[[ServerLoop, socket.socket, int, Link], PacedConnection],
+]:
+    """What makes connections: those without a link, and those on one."""
+    if context is None:
+        return ServerConnection, PacedConnection
+    from s3bench.s3.server.tls import PacedTlsConnection, TlsConnection  # noqa: PLC0415 (plain servers need no ssl)
+
+    return partial(TlsConnection, context=context), partial(PacedTlsConnection, context=context)

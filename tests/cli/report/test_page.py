@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from s3bench.gate.record import encode_record
 from s3bench.profiling.record import ClientProfile, ProfileRecord, encode_profile
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.section import Section
-from s3bench.results.file import write_document
+from s3bench.results.file import read_document, write_document
+from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.tune.study import encode_line
 from tests.compare.documents import document, result
 from tests.report import loads
@@ -116,12 +118,23 @@ def test_files_of_one_name_are_told_apart_by_their_paths(files: Path) -> None:
         ("bisect.json", "Bisection of cli-crt, 2.30.0 to 2.37.0: s3.cp.upload"),
     ],
 )
+@pytest.mark.usefixtures("without_pictures")
 def test_every_kind_of_file_becomes_a_page(report: Report, files: Path, name: str, title: str) -> None:
     text = page_of(report, files, name)
     assert f"<title>{title}</title>" in text
-    assert '<svg class="chart wide"' in text
+    assert re.search(r'<svg id="part-1[\d-]*-chart-1"></svg>', text)
     assert '<div class="answer' in text
     assert 'id="part-1"' in text
+
+
+def test_the_charts_of_a_page_tell_the_figures_of_its_document(report: Report, files: Path) -> None:
+    text = page_of(report, files, "few.json")
+    assert text.count('<svg class="chart wide"') == text.count('<svg class="chart narrow"') > 0
+    labels = re.findall(r'data-label="([^"]+)"', text)
+    (told,) = read_document(files / "few.json").results
+    for run in told.measurements:
+        figure = render_figure(run.total_time, METRICS_BY_NAME["total_time"].unit)
+        assert f"{told.client.name} run {run.iteration}: {figure}" in labels
 
 
 def test_the_record_of_a_profile_becomes_a_page(report: Report, files: Path) -> None:
@@ -167,7 +180,7 @@ def test_documents_that_cannot_be_compared_still_make_a_page(report: Report, fil
     assert "Not compared: " in page_of(report, files, "few.json", "load.json")
 
 
-@pytest.mark.parametrize(("benchmarks", "runs"), [(100, 4), pytest.param(200, 40, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(("benchmarks", "runs"), [(81, 4), pytest.param(200, 40, marks=pytest.mark.campaign)])
 def test_a_document_of_many_benchmarks_and_runs_stays_small(
     report: Report, files: Path, benchmarks: int, runs: int
 ) -> None:
@@ -183,6 +196,7 @@ def test_a_document_of_many_benchmarks_and_runs_stays_small(
     assert text.count("data-label=") >= benchmarks
 
 
+@pytest.mark.usefixtures("without_pictures")  # of hostile names they are in tests/report/page
 def test_hostile_names_make_a_page_without_a_script_of_theirs(report: Report, files: Path) -> None:
     text = page_of(report, files, "hostile.json")
     assert text.count("<script") == text.count("</script") == 1

@@ -93,6 +93,7 @@ def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind
     await_end(*pids)
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
+    assert "the driver did not call" not in outcome.said
     [result] = document.results
     assert result.status is Status.RUNNING
     assert len(result.measurements) > 0
@@ -101,30 +102,24 @@ def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind
     assert list(tmp_path.glob("s3bench-*")) == []
 
 
-def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start, processes: Processes) -> None:
-    clock = Clock()
-    node = start(now_s=clock)
-    node.begin(0, FOREVER, {})
-    unit = processes()
-    clock.s += 1.01 * LEASE_S
-    await_end(*(each.pid for each in unit))
-    outcome, document = ended(node)
-    assert outcome.exit_code == ExitCode.INTERRUPTED
-    assert outcome.said == "the driver did not call for 10 s"
-    assert len(document.results[0].measurements) > 0
-
-
-def test_a_driver_that_asks_keeps_the_unit_going(start: Start, processes: Processes) -> None:
+def test_a_driver_that_asks_keeps_the_unit_going_and_without_one_it_ends_and_says_why(
+    start: Start, processes: Processes
+) -> None:
     clock = Clock()
     node = start(now_s=clock)
     node.begin(0, FOREVER, {})
     clock.s += 0.9 * LEASE_S
     assert node.outcome(0) is None
     clock.s += 0.9 * LEASE_S
-    assert processes(), "it measures"
-    node.stop()
-    outcome, _ = ended(node)
-    assert "the driver did not call" not in outcome.said
+    unit = processes()
+    assert all(each.is_running() for each in unit), "it measures"
+    assert node.outcome(0) is None
+    clock.s += 1.01 * LEASE_S
+    await_end(*(each.pid for each in unit))
+    outcome, document = ended(node)
+    assert outcome.exit_code == ExitCode.INTERRUPTED
+    assert outcome.said == "the driver did not call for 10 s"
+    assert len(document.results[0].measurements) > 0
 
 
 def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, bytes], tmp_path: Path) -> None:

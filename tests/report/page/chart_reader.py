@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page.drawing import svg_bytes
+from s3bench.report.page.picture import shrink
 from s3bench.report.page.section import ChartFigure, Section
 
 
@@ -59,12 +60,15 @@ def texts(section: Section) -> Iterator[str]:
 
 
 def assert_is_drawn(figure: ChartFigure) -> None:
-    """Vega-Lite accepts the chart, and every label is in the picture."""
+    """Vega-Lite accepts the chart, every label is in the picture, and the page's picture holds text alone."""
     figure.chart.to_dict(validate=True)
     picture = svg_bytes(figure).decode()
     assert picture.startswith("<svg")
     assert "NaN" not in picture
     assert picture.count("aria-label=") >= len(labels(figure.chart))
+    small = shrink(picture, prefix="x-").inside
+    assert small.isprintable()
+    assert "<script" not in small
 
 
 def _units(spec: dict[str, Any], data: dict[str, Any]) -> Iterator[dict[str, Any]]:

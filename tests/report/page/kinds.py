@@ -52,15 +52,17 @@ class RenderedPage:
 
 
 def run_document(*, seed: int = 1, factors: Mapping[str, float] = MappingProxyType({})) -> Document:
-    """Two benchmarks on four clients; `factors` change the times of some clients."""
+    """Two benchmarks on four clients; `factors` change the times of some clients.
+
+    The second was measured without what happened inside its runs, of which the charts would be as those of the first.
+    """
     source = random.Random(seed)
-    made = [
-        _result(source, name, size, of, base_s * speed * factors.get(of, 1.0))
+    first, second = (
+        [_result(source, name, size, of, base_s * speed * factors.get(of, 1.0)) for of, speed in _CLIENTS.items()]
         for name, size, base_s in _BENCHMARKS
-        for of, speed in _CLIENTS.items()
-    ]
+    )
     made_by = ("s3bench", "run", "-k", "cp and (32MB or 4KB)", "--num-iterations", f"{_RUNS}", "-o", "results.json")
-    return replace(documents.document(*made), command_line=made_by)
+    return replace(documents.document(*first, *map(_bare, second)), command_line=made_by)
 
 
 def load_document() -> Document:
@@ -117,24 +119,29 @@ def _run() -> RenderedPage:
 
 
 def _compare() -> RenderedPage:
-    """What changed between two documents, with the summary of each: its benchmarks are on the page of a run."""
+    """What changed between two documents, with the summary of each: its charts are those on the page of a run."""
     after = run_document(seed=5, factors={"cli-crt": 1.21, "s5cmd": 0.8})
-    inputs = _inputs(documents=(("before.json", _bare(run_document())), ("after.json", _bare(after))))
+    inputs = _inputs(documents=(("before.json", _all_bare(run_document())), ("after.json", _all_bare(after))))
     sections = [
-        dataclasses.replace(section, parts=tuple(part for part in section.parts if part.name != "benchmarks"))
-        for section in sections_of(inputs)
+        dataclasses.replace(section, parts=tuple(_without_figures(section.parts))) for section in sections_of(inputs)
     ]
     return RenderedPage(sections=sections, html=page_html(inputs, sections))
 
 
-def _bare(document: Document) -> Document:
+def _without_figures(parts: Sequence[Section]) -> Iterator[Section]:
+    for part in parts:
+        if part.name != "benchmarks":
+            yield dataclasses.replace(part, figures=())
+
+
+def _all_bare(document: Document) -> Document:
     """The same without what happened inside the runs: its charts are on the page of a run."""
+    return replace(document, results=tuple(map(_bare, document.results)))
+
+
+def _bare(result: Result) -> Result:
     bare = {"series": None, "milestones": Milestones(), "requests": ()}
-    results = (
-        replace(each, measurements=tuple(replace(run, **bare) for run in each.measurements))
-        for each in document.results
-    )
-    return replace(document, results=tuple(results))
+    return replace(result, measurements=tuple(replace(run, **bare) for run in result.measurements))
 
 
 def _gate() -> RenderedPage:

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-import vl_convert
 from msgspec.structs import replace
 
-from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure, Section
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import Failure, Measurement, Milestones
@@ -98,12 +96,6 @@ def data(tree: object) -> list[dict[str, Any]]:
 def labels(figure: ChartFigure) -> list[str]:
     """What the marks of a chart say."""
     return [value["label"] for value in data(figure) if "label" in value]
-
-
-def svg(figure: ChartFigure) -> str:
-    """The chart as Vega-Lite draws it, valid by its schema."""
-    spec = figure.chart.to_dict()
-    return vl_convert.vegalite_to_svg({**spec, "config": theme.config().to_dict()}, allowed_base_urls=[])
 
 
 def _alike(name: str, of: str, measurements: tuple[Measurement, ...]) -> Result:

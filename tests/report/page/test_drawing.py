@@ -16,8 +16,25 @@ LABELS = [f"run {number}: {number}.5 s" for number in range(40)]
 
 
 @pytest.fixture(scope="module")
-def picture() -> str:
-    return wide(dots(LABELS), "part-1-chart-1")
+def pictures() -> tuple[str, str]:
+    return both(dots(LABELS), "part-1-chart-1")
+
+
+@pytest.fixture(scope="module")
+def picture(pictures: tuple[str, str]) -> str:
+    return pictures[0]
+
+
+@pytest.fixture(scope="module")
+def whole_picture() -> str:
+    return svg_bytes(dots(LABELS)).decode()
+
+
+@pytest.fixture(scope="module")
+def clipped_pictures() -> tuple[str, str]:
+    """The wide pictures of two elements, `one` and `two`."""
+    figure = dots(LABELS[:2], clip=True)
+    return wide(figure, "one"), wide(figure, "two")
 
 
 def both(figure: ChartFigure, element_id: str = "one") -> tuple[str, str]:
@@ -38,8 +55,8 @@ def test_each_mark_keeps_its_words_and_nothing_else_has_any(picture: str) -> Non
     assert labels_of(picture) == LABELS
 
 
-def test_a_narrow_chart_has_the_same_marks_and_does_not_repeat_their_words() -> None:
-    first, second = both(dots(LABELS))
+def test_a_narrow_chart_has_the_same_marks_and_does_not_repeat_their_words(pictures: tuple[str, str]) -> None:
+    first, second = pictures
     assert labels_of(second) == [""] * len(labels_of(first))
     assert [ET.fromstring(each).get("width") for each in (first, second)] == ["1040", "360"]
 
@@ -63,9 +80,8 @@ def test_a_legend_and_a_title_that_are_too_wide_become_several_lines() -> None:
     assert heights[1] > heights[0] + 3 * 12
 
 
-def test_a_chart_of_forty_dots_is_small(picture: str) -> None:
-    raw = svg_bytes(dots(LABELS))
-    assert len(picture) < len(raw) / 2.5
+def test_a_chart_of_forty_dots_is_small(picture: str, whole_picture: str) -> None:
+    assert len(picture) < len(whole_picture) / 2.5
 
 
 def test_no_mark_is_lost_and_texts_stay_texts(picture: str) -> None:
@@ -93,17 +109,17 @@ def test_no_style_no_reference_and_no_handler_is_in_a_picture(picture: str) -> N
         assert word not in picture
 
 
-def test_ids_of_two_pictures_never_collide() -> None:
-    first, second = (wide(dots(LABELS, clip=True), name) for name in ("one", "two"))
-    ids = [set(re.findall(r'id="([^"]+)"', each)) for each in (first, second)]
-    assert ids[0]
-    assert not ids[0] & ids[1]
-    for picture, own in zip((first, second), ids, strict=True):
+def test_ids_of_two_pictures_never_collide(clipped_pictures: tuple[str, str]) -> None:
+    ids = [set(re.findall(r'id="([^"]+)"', each)) for each in clipped_pictures]
+    for name, own in zip(("one", "two"), ids, strict=True):
+        assert own
+        assert all(each.startswith(f"{name}-") for each in own)
+    for picture, own in zip(clipped_pictures, ids, strict=True):
         assert set(re.findall(r"url\(#([^)]+)\)", picture)) <= own
 
 
-def test_the_shape_of_a_clip_stays() -> None:
-    clip = next(ET.fromstring(wide(dots(LABELS, clip=True))).iter("clipPath"))
+def test_the_shape_of_a_clip_stays(clipped_pictures: tuple[str, str]) -> None:
+    clip = next(ET.fromstring(clipped_pictures[0]).iter("clipPath"))
     assert len(clip) == 1
 
 
@@ -132,12 +148,12 @@ def test_a_mark_that_is_not_seen_but_has_words_can_still_be_met() -> None:
     assert labels_of(wide(figure)) == ["one"]
 
 
-def test_files_are_whole_pictures_in_light_colours_on_their_paper() -> None:
-    svg = svg_bytes(dots(LABELS)).decode()
-    assert INKS["paper"].light in svg
-    assert INKS["series-1"].light in svg
-    assert ET.fromstring(svg).tag.endswith("svg")
-    small, large = png_bytes(dots(LABELS), scale=1), png_bytes(dots(LABELS))
+def test_files_are_whole_pictures_in_light_colours_on_their_paper(whole_picture: str) -> None:
+    assert INKS["paper"].light in whole_picture
+    assert INKS["series-1"].light in whole_picture
+    assert ET.fromstring(whole_picture).tag.endswith("svg")
+    figure = dots(LABELS[:2])
+    small, large = png_bytes(figure, scale=1), png_bytes(figure)
     assert small.startswith(b"\x89PNG")
     widths = [int.from_bytes(each[16:20]) for each in (small, large)]
     assert widths[1] == 2 * widths[0]

@@ -101,12 +101,16 @@ class Linked:
         return self.server.loop.recorder.log(leftover=(), server_cpu_s=0).requests
 
 
+def on_link(listener: socket.socket, networked: Networked, context: ssl.SSLContext | None = None) -> Server:
+    return Server(listener, networked, connections_max=100, context=context, link=networked.link)
+
+
 @contextmanager
 def linked(model: str, size_bytes: int = 0) -> Iterator[Linked]:
     handler = Fixed(size_bytes)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        Server(listener, networked := Networked(handler, parse_network(model)), connections_max=100) as server,
+        on_link(listener, networked := Networked(handler, parse_network(model))) as server,
     ):
         link = Linked(server, listener.getsockname()[1], networked.link)
         with closing(link), closing(handler):
@@ -351,7 +355,7 @@ def test_the_server_sleeps_while_it_waits_for_a_slot() -> None:
     with (
         closing(Fixed(0)) as handler,
         socket.create_server(("127.0.0.1", 0)) as listener,
-        Server(listener, Networked(handler, parse_network("ttfb=100ms")), connections_max=100) as server,
+        on_link(listener, Networked(handler, parse_network("ttfb=100ms"))) as server,
         socket.create_connection(listener.getsockname(), timeout=60) as client,
     ):
         client.sendall(GET)
@@ -383,7 +387,7 @@ def test_only_connections_made_under_a_model_have_its_pace() -> None:
         with link.connect() as client:
             link.send(client, GET)
             assert arrived(client) == len(HEAD % size) + size
-        server.start_recording(networked)
+        server.start_recording(networked, link=networked.link)
         with link.connect() as client:
             link.send(client, GET)
             got = arrived(client)
@@ -400,7 +404,7 @@ def test_over_tls_the_link_has_the_same_pace_and_loses_nothing(tmp_path: Path) -
     with (
         closing(Fixed(100_000)) as handler,
         socket.create_server(("127.0.0.1", 0)) as listener,
-        Server(listener, Networked(handler, network), connections_max=100, context=context) as server,
+        on_link(listener, Networked(handler, network), context) as server,
         ThreadPoolExecutor(1) as pool,
     ):
         driver = pool.submit(_drive, server, ended)

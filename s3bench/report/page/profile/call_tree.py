@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -253,8 +253,11 @@ def _name(frame: Frame) -> tuple[str, str]:
 
 def _without_repeated(calls: Iterable[tuple[str, str]], name: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """The calls with one frame for neighbours of this name."""
-    for each, neighbours in groupby(calls):
-        yield from (each,) if each == name else neighbours
+    before = None
+    for each in calls:
+        if each != name or before != name:
+            yield each
+        before = each
 
 
 def _variance(totals: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from s3bench.profiling.stack_profile import Sampled, StackProfile
 from s3bench.report.label import clipped, counted
@@ -37,9 +38,8 @@ _SAMPLED = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DrawnFrame:
-    """A frame of the graph; `tint` is the number of its colour."""
+class _DrawnFrame(NamedTuple):
+    """A frame of the graph; `tint` is the number of its colour. A tuple, since a graph has tens of thousands."""
 
     function: CalledFunction
     depth: int

@@ -12,6 +12,7 @@ from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from tests.compare.documents import client, document, result
+from tests.report.page.chart_reader import assert_is_drawn
 from tests.report.page.run_documents import (
     SPAN,
     classic_beside_crt,
@@ -20,7 +21,6 @@ from tests.report.page.run_documents import (
     figures,
     labels,
     many,
-    svg,
     timed,
 )
 from tests.report.runs import HOSTILE, hostile, with_failures
@@ -131,7 +131,7 @@ def test_a_document_of_hardly_any_runs_has_its_sections(runs: int) -> None:
     assert "total-time-ecdf" not in names
     assert ("total-time" in names) is bool(runs)
     for figure in figures(sections):
-        assert svg(figure)
+        assert_is_drawn(figure)
 
 
 def test_an_empty_document_says_so() -> None:
@@ -173,7 +173,7 @@ def color_scales(tree: Any) -> Iterator[dict[str, Any]]:
 )
 def test_vega_lite_draws_every_chart(whole: Document) -> None:
     for figure in figures(run_sections(whole)):
-        assert svg(figure).startswith("<svg")
+        assert_is_drawn(figure)
         assert re.fullmatch(r"[a-z0-9-]+", figure.name)
 
 

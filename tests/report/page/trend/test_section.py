@@ -16,6 +16,7 @@ from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.table import Tone
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.trend.metric_trend import Trend, trend_of
+from tests.report.page.chart_reader import assert_is_drawn
 from tests.report.page.forest_reader import drawn, drawn_layers, labels, layers
 from tests.trend.test_adjustment import CPU_TIME, drift
 from tests.trend.test_adjustment import points as adjustable
@@ -169,4 +170,4 @@ def test_every_unit_can_be_drawn() -> None:
         if name in METRICS_BY_NAME:
             trend = trend_of(METRICS_BY_NAME[name], points((12, 1000.0)))
             figure = trend_figure(TrendSeries(title="t", trend=trend), name="x")
-            assert drawn(figure)
+            assert_is_drawn(figure)
