@@ -33,6 +33,15 @@ def test_the_server_lives_as_long_as_its_context(tmp_path: Path) -> None:
     await_end(stub.pid)
 
 
+def test_what_is_asked_before_there_is_a_reply_waits_for_it(tmp_path: Path) -> None:
+    with StubEndpoint(directory=tmp_path) as stub:
+        address = stub.url.removeprefix("http://").split(":")
+        with socket.create_connection((address[0], int(address[1])), LIMIT_S) as early:
+            early.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            stub.arm((Response(body="here", instances=None),), workspace=tmp_path, verify=False)
+            assert early.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
 def test_the_server_ends_when_its_harness_is_killed(tmp_path: Path) -> None:
     program = (
         "import signal, sys; from pathlib import Path; from s3bench.s3.endpoint import StubEndpoint\n"
@@ -146,7 +155,8 @@ class TestListening:
         assert [reachable(host) for host in ("0.0.0.0", "::", "10.0.0.1")] == ["127.0.0.1", "[::1]", "10.0.0.1"]
 
     def test_the_certificate_is_good_for_further_names(self, tmp_path: Path) -> None:
-        with ServerProcess(directory=tmp_path, tls=True, names=("s3.test", "*.s3.test")) as server:
+        with StubEndpoint(directory=tmp_path, tls=True, names=("s3.test", "*.s3.test")) as server:
+            server.arm((), workspace=tmp_path, verify=False)
             context = ssl.create_default_context(cafile=str(server.ca_bundle))
             for name in ("127.0.0.1", "localhost", "s3.test", "bucket.s3.test"):
                 with socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as plain:

@@ -175,6 +175,8 @@ class Host:
         self._script = script
         self._emulator = emulator
         self._server.start_recording(handler, link=link)
+        if handler is not _NOTHING_ARMED:
+            self._server.accept_connections()
         self._cpu_s = time.process_time()
 
     def _drain(self, question: Drain) -> Drained:
@@ -241,7 +243,9 @@ def main(listen: Listen) -> None:
         except S3BenchError as error:
             channel.send(RemoteError.of(error), limit_s=_TALK_S)
             return
-        server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
+        server = stack.enter_context(
+            Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context, accepts=False)
+        )
         host = Host(server, channel)
         channel.send(ServerReady(port=listener.getsockname()[1]), limit_s=_TALK_S)
         host.serve()

@@ -61,6 +61,7 @@ class Server:
         connections_max: int,
         context: "ssl.SSLContext | None" = None,
         link: Link | None = None,
+        accepts: bool = True,
     ) -> None:
         self.loop = ServerLoop(handler)
         self._link = link
@@ -75,7 +76,8 @@ class Server:
         listener.settimeout(0)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket
         avoid_pacing(listener)
-        self.watch(listener.fileno(), self)
+        if accepts:
+            self.accept_connections()
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +86,11 @@ class Server:
         self.close_connections("the server ended")
         self.loop.poller.close()
         os.close(self._spare)
+
+    def accept_connections(self) -> None:
+        """Accept connections from now on; until then they wait in the listener's queue."""
+        if self._listener.fileno() not in self.loop.watched:
+            self.watch(self._listener.fileno(), self)
 
     def watch(self, descriptor: int, owner: ServerWatched) -> None:
         """Have `owner` called when `descriptor` becomes readable, for as long as the server lives."""
