@@ -1,9 +1,9 @@
 """Starts `s3bench` by a fork of a process that has imported it: in milliseconds instead of a third of a second.
 
-A command is a process of its own all the same, with its own arguments, environment, directory and streams, and so are
-the children that it starts of s3bench itself: servers and load workers are forked from it. How a process starts in full
-is tested elsewhere: in tests/cli/test_startup.py, tests/cli/test_main.py, tests/test_wheel.py; of the children in
-tests/s3/test_endpoint.py and tests/system/test_child.py.
+A command is still a process of its own, with its own arguments, environment, directory and streams. The servers and
+load workers that it starts are forked from it in turn. How they start without a fork is tested in
+tests/cli/test_startup.py, tests/cli/test_main.py and tests/test_wheel.py (commands), and in tests/s3/test_endpoint.py
+and tests/system/test_child.py (servers and workers).
 """
 
 import gc
@@ -25,13 +25,21 @@ from typing import IO, Any, NoReturn, Self
 from unittest import mock
 
 COMMANDS = ("run", "gate", "compare", "load", "tune", "report", "history", "bisect", "record", "profile")
-_SERVER, _WORKER = _CHILDREN = ("s3bench.s3.server.host", "s3bench.load.engine.worker")
-_KINDS = ("aws_cli", "boto3", "crt_python", "obstore", "rclone", "s5cmd")
+_SERVER, _WORKER = "s3bench.s3.server.host", "s3bench.load.engine.worker"
 _LATER = (
-    *("s3bench.cli.main", "s3bench.s3.emulator.handler", "s3bench.s3.network.networked", "boto3", "trustme"),
-    *(f"s3bench.clients.{kind}" for kind in _KINDS),
+    "boto3",
+    "s3bench.cli.main",
+    "s3bench.clients.aws_cli",
+    "s3bench.clients.boto3",
+    "s3bench.clients.crt_python",
+    "s3bench.clients.obstore",
+    "s3bench.clients.rclone",
+    "s3bench.clients.s5cmd",
+    "s3bench.s3.server.emulation",
+    "s3bench.s3.server.tls",
+    "trustme",
 )
-"""What commands and servers import when they need it."""
+"""What commands and servers import when they need it: forks shall have it already."""
 _REQUEST_BYTES_MAX = 1 << 20
 
 
@@ -98,8 +106,8 @@ class ForkServer:
     ) -> Forked:
         """Start `s3bench`, as `subprocess.Popen` would.
 
-        With a terminal, it writes there. `before`, a function of a module that needs no other, is called in its process
-        before anything else.
+        `terminal` is a descriptor that it writes to instead of pipes. `before` is called in its process, before its
+        directory and environment are set: a function of a file that can be run by itself, as `runpy.run_path` does.
         """
         (out, out_end), (err, err_end), (status, status_end) = os.pipe(), os.pipe(), socket.socketpair()
         request = json.dumps(
@@ -151,7 +159,7 @@ def main() -> None:
     sys.path[0] = ""  # as of `python -c`
     for name in sys.argv[1:]:
         importlib.import_module(f"s3bench.cli.{name}.action")
-    for name in (*(_CHILDREN if "load" in sys.argv else (_SERVER,)), *_LATER):
+    for name in (_SERVER, *_LATER, *([_WORKER] if "load" in sys.argv else [])):  # a worker takes long to import
         importlib.import_module(name)
     importlib.import_module("s3bench.s3.protocol.checksums").load_algorithms()
     gc.freeze()
@@ -198,17 +206,19 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
         importlib.import_module("s3bench.cli.main").main()
 
 
-_EXECUTED = subprocess.Popen
+_RealPopen = subprocess.Popen
 
 
 def _popen(command: Sequence[str], **options: Any) -> "_ForkedChild | subprocess.Popen[bytes]":
-    """Start a child of s3bench, by a fork if it runs one of the modules that are here already."""
-    is_here = command[:3] == (sys.executable, "-I", "-c") and any(repr(name) in command[3] for name in _CHILDREN)
-    return _ForkedChild(command, **options) if is_here else _EXECUTED(command, **options)
+    """Start a child of s3bench: servers and load workers by a fork, others as `subprocess.Popen` does."""
+    is_forked = command[:3] == (sys.executable, "-I", "-c") and any(
+        repr(name) in command[3] for name in (_SERVER, _WORKER)
+    )
+    return _ForkedChild(command, **options) if is_forked else _RealPopen(command, **options)
 
 
 class _ForkedChild:
-    """What `ChildProcess` needs of a `subprocess.Popen` of `module_command`: the module runs in a fork."""
+    """A forked child, with as much of the interface of `subprocess.Popen` as `ChildProcess` uses."""
 
     def __init__(
         self,
@@ -246,8 +256,8 @@ class _ForkedChild:
 
 
 def _be_child(command: Sequence[str], stdin: int, stderr: int, end: int, env: Mapping[str, str] | None) -> NoReturn:
-    """Be the child from here on. Nothing of the command's is collected here, since its descriptors are others' now."""
-    gc.freeze()
+    """Run the child's program in this fork, and end with it."""
+    gc.freeze()  # what is garbage here would close descriptors by numbers that belong to other files now
     code = 1
     try:
         os.setsid()

@@ -115,7 +115,7 @@ def s3bench(place: Place, environment: dict[str, str]) -> Callable[..., Finished
 
 @pytest.fixture
 def load(s3bench: Callable[..., Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Finished]:
-    """Run `s3bench load`, quiet, in a directory of its own, which is this process's too."""
+    """Run `s3bench load -q` in a directory of its own, which becomes the working directory of the test too."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str | Path) -> Finished:

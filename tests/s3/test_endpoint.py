@@ -33,7 +33,7 @@ def test_the_server_lives_as_long_as_its_context(tmp_path: Path) -> None:
     await_end(stub.pid)
 
 
-def test_what_is_asked_before_there_is_a_reply_waits_for_it(tmp_path: Path) -> None:
+def test_requests_wait_until_the_stub_has_its_responses(tmp_path: Path) -> None:
     with StubEndpoint(directory=tmp_path) as stub:
         address = stub.url.removeprefix("http://").split(":")
         with socket.create_connection((address[0], int(address[1])), LIMIT_S) as early:

@@ -6,7 +6,7 @@ that hardly an operation is delayed by it.
 `planned_ns` is when the operation was to start.
 """
 
-from functools import partial
+import shutil
 from pathlib import Path
 from typing import Self
 
@@ -14,7 +14,6 @@ from s3bench.errors import BadInput
 from s3bench.load.access_log.trace import COLUMNS
 
 _LINES_MAX = 64
-_PIECE_BYTES = 1024 * 1024
 
 Attempt = tuple[int, int, int, int, str, int, str, int, str, int, int]
 """The values of one line after its phase."""
@@ -85,7 +84,7 @@ def join_traces(path: Path, *, workers: int) -> None:
             if part.exists():
                 with part.open("rb") as file:
                     file.readline()
-                    joined.writelines(iter(partial(file.read, _PIECE_BYTES), b""))
+                    shutil.copyfileobj(file, joined)
                 part.unlink()
 
 

@@ -197,7 +197,7 @@ class Worker:
 
 
 def _session_keys(target: RequestTarget, context: ssl.SSLContext | None) -> "SessionKeys":
-    from s3bench.load.engine.session_keys import SessionKeys, create_session  # noqa: PLC0415 (directory buckets alone)
+    from s3bench.load.engine.session_keys import SessionKeys, create_session  # noqa: PLC0415 (only directory buckets need it)
 
     return SessionKeys(partial(create_session, target, context))
 

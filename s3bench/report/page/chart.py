@@ -46,9 +46,9 @@ def inline(values: Iterable[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def constant(channel: Callable[[Any], _Channel], value: float | str) -> _Channel:
-    """A channel that is the same for all marks, by its class, such as `alt.XValue`, which Altair gives no types.
+    """A channel that has one value for all marks. `channel` is its class, such as `alt.XValue`.
 
-    `alt.value` searches that class at each use, which takes some 10 ms.
+    Altair finds the class itself for `alt.value`, but searches for it at each use, which takes some 10 ms.
     """
     return channel(value)
 
@@ -62,7 +62,7 @@ def layered(
 ) -> Layered:
     """Layers from the ground up, in one frame. Without `width` the chart takes all of the page's, axes included."""
     named = {} if title is None else {"title": title}
-    # Not by `properties`, which copies the chart and validates each of them.
+    # Not by `properties`, which would copy the chart and validate each property.
     return alt.layer(*layers, width=width or theme.plot_width(theme.WIDTH), height=height, **named)
 
 

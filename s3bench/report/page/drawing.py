@@ -34,10 +34,10 @@ def draw(figure: ChartFigure, *, element_id: str) -> str:
     the pictures are expected as `<element_id>-title` and `<element_id>-description`. Marks of the narrow picture have
     the words of those of the wide one, in the same order, and do not repeat them.
     """
-    described = _described(figure.chart)
-    described_narrow = described if figure.narrow is None else _described(figure.narrow)
-    wide = shrink(_svg(_spec(described, theme.WIDTH)), prefix=f"{element_id}-")
-    narrow = shrink(_svg(_spec(described_narrow, theme.NARROW)), prefix=f"{element_id}-n-", has_labels=False)
+    wide_chart = _vega_lite(figure.chart)
+    narrow_chart = wide_chart if figure.narrow is None else _vega_lite(figure.narrow)
+    wide = shrink(_svg(_spec(wide_chart, theme.WIDTH)), prefix=f"{element_id}-")
+    narrow = shrink(_svg(_spec(narrow_chart, theme.NARROW)), prefix=f"{element_id}-n-", has_labels=False)
     return _element(wide, "wide", element_id) + _element(narrow, "narrow", element_id)
 
 
@@ -52,12 +52,12 @@ def _element(picture: Picture, width_class: str, element_id: str) -> str:
 
 def svg_bytes(figure: ChartFigure) -> bytes:
     """The chart as an SVG file, in light colours on their paper."""
-    return _svg(_spec(_described(figure.chart), theme.WIDTH)).encode()
+    return _svg(_spec(_vega_lite(figure.chart), theme.WIDTH)).encode()
 
 
 def png_bytes(figure: ChartFigure, *, scale: float = 2.0) -> bytes:
     """The chart as a PNG file, in light colours on their paper; `scale` is its pixels for each of the chart's."""
-    spec = _spec(_described(figure.chart), theme.WIDTH)
+    spec = _spec(_vega_lite(figure.chart), theme.WIDTH)
     return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=scale, allowed_base_urls=[]))
 
 
@@ -65,15 +65,15 @@ def _svg(spec: dict[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[]))
 
 
-def _described(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """The chart in Vega-Lite. Tests validate charts; here they are taken as they are."""
-    described: dict[str, Any] = chart.to_dict(validate=False)
-    return described
+def _vega_lite(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """The chart in Vega-Lite. Tests validate charts, so they are not validated here."""
+    chart_json: dict[str, Any] = chart.to_dict(validate=False)
+    return chart_json
 
 
-def _spec(described: dict[str, Any], width: int) -> dict[str, Any]:
+def _spec(chart: dict[str, Any], width: int) -> dict[str, Any]:
     """The chart `width` pixels wide, with the page's theme."""
-    spec: dict[str, Any] = _harmless(described)  # a copy
+    spec: dict[str, Any] = _harmless(chart)  # a copy
     spec["config"] = _config()
     _fit_texts(spec, width)
     return _as_wide(spec, width)

@@ -3,6 +3,8 @@
 See https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html.
 """
 
+from html import escape
+
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead, render_head
 
@@ -98,4 +100,4 @@ def _text(value: str) -> str:
     Lines stay: S3 shows what it would have signed in lines.
     """
     shown = (character if character.isprintable() or character == "\n" else "?" for character in value)
-    return "".join(shown).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape("".join(shown), quote=False)

@@ -75,7 +75,7 @@ class ServerConnection(Peer):
         if state is _HEAD:
             try:
                 data = self._recv(RECEIVE_BYTES)
-            except self.blocked:
+            except self.would_block:
                 return
             except OSError as error:
                 self._lose(in_words(error))
@@ -224,7 +224,7 @@ class ServerConnection(Peer):
         assert self._intake is not None
         try:
             leftover = self._intake.receive()
-        except self.blocked:
+        except self.would_block:
             return
         except OSError as error:
             self._lose(in_words(error))

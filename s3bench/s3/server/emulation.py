@@ -1,6 +1,6 @@
 """Makes the emulators that the harness asks for, with the objects they hold from the start.
 
-`host` imports this for the first of them, since a stub needs nothing of it.
+`host` imports it for the first emulator only, since stubs do not need it.
 """
 
 from pathlib import Path
@@ -9,16 +9,24 @@ from s3bench.errors import S3BenchError
 from s3bench.s3.control import Emulate, StoredFile
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
+from s3bench.s3.network.link import Link
 from s3bench.s3.network.networked import Networked
+from s3bench.s3.protocol.exchange import Handler
 from s3bench.s3.protocol.s3_error import S3Error
 
 
-def make_emulator(question: Emulate, before: dict[Path, Loaded]) -> tuple[Emulator, Networked | None]:
-    """The emulator, and its network in front of it where it has one; `before` has files that are in memory."""
-    emulator = Emulator(question.settings, before=before)
+def make_emulator(question: Emulate, loaded: dict[Path, Loaded]) -> tuple[Handler, Emulator, Link | None]:
+    """Make an emulator: what handles its requests, itself, and the link of its network model if it has one.
+
+    `loaded` has the files that are in memory already. Raises `S3BenchError` when an object cannot be held.
+    """
+    emulator = Emulator(question.settings, before=loaded)
     for item in question.objects:
         _load(emulator, item)
-    return emulator, None if question.network is None else Networked(emulator, question.network)
+    if question.network is None:
+        return emulator, emulator, None
+    networked = Networked(emulator, question.network)
+    return networked, emulator, networked.link
 
 
 def _load(emulator: Emulator, item: StoredFile) -> None:

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     from s3bench.s3.emulator.handler import Emulator
     from s3bench.s3.emulator.loading import Loaded
-    from s3bench.s3.network.networked import Networked
 
 _BACKLOG = 4096
 _TURN_S = 1.0
@@ -147,13 +146,10 @@ class Host:
 
     def _emulate(self, question: Emulate) -> Armed:
         self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
-        emulator, networked = _emulation()(question, self._kept(question))
+        handler, emulator, link = _emulation()(question, self._kept(question))
         self._loaded = emulator.loaded
         load_algorithms()
-        if networked is None:
-            self._begin(emulator, emulator=emulator)
-        else:
-            self._begin(networked, emulator=emulator, link=networked.link)
+        self._begin(handler, emulator=emulator, link=link)
         return Armed(warnings=emulator.warnings)
 
     def _kept(self, question: Emulate) -> "dict[Path, Loaded]":
@@ -175,7 +171,7 @@ class Host:
         self._script = script
         self._emulator = emulator
         self._server.start_recording(handler, link=link)
-        if handler is not _NOTHING_ARMED:
+        if handler is not _NOTHING_ARMED:  # clients that come before there is something to reply with wait
             self._server.accept_connections()
         self._cpu_s = time.process_time()
 
@@ -223,11 +219,11 @@ class Host:
 
 
 @functools.cache
-def _emulation() -> "Callable[[Emulate, dict[Path, Loaded]], tuple[Emulator, Networked | None]]":
-    """What makes emulators, imported for the first of them."""
-    from s3bench.s3.server.emulation import make_emulator  # noqa: PLC0415 (a third of the start, for emulators alone)
+def _emulation() -> "Callable[[Emulate, dict[Path, Loaded]], tuple[Handler, Emulator, Link | None]]":
+    """`make_emulator`, imported at the first use: it would add much to the start of a stub's server."""
+    from s3bench.s3.server.emulation import make_emulator  # noqa: PLC0415 (only emulators need it)
 
-    gc.freeze()  # as in `Host.serve`
+    gc.freeze()  # collections between iterations shall not look at these modules either
     return make_emulator
 
 
@@ -244,7 +240,7 @@ def main(listen: Listen) -> None:
             channel.send(RemoteError.of(error), limit_s=_TALK_S)
             return
         server = stack.enter_context(
-            Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context, accepts=False)
+            Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context, accept_at_once=False)
         )
         host = Host(server, channel)
         channel.send(ServerReady(port=listener.getsockname()[1]), limit_s=_TALK_S)

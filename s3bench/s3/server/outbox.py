@@ -1,4 +1,4 @@
-"""Sends one reply: small ones in one send, large files by sendfile(2). `tls` has what sends over TLS."""
+"""Sends one reply: small ones in one send, large files by sendfile(2). For TLS see `tls.TlsOutbox`."""
 
 import os
 import socket
@@ -8,10 +8,10 @@ from typing import ClassVar
 from s3bench.s3.protocol.exchange import Reply, Segment
 from s3bench.system.sockets import MORE
 
-Blocked = tuple[type[OSError], ...]
+Errors = tuple[type[OSError], ...]
 
-BLOCKED: Blocked = (BlockingIOError, InterruptedError)
-"""What a non-blocking plain socket raises when it has to be waited for."""
+WOULD_BLOCK: Errors = (BlockingIOError, InterruptedError)
+"""The exceptions of a non-blocking plain socket that is not ready: wait for it, and try again."""
 
 ALL = 1 << 62
 """More bytes than any reply has."""
@@ -34,8 +34,8 @@ class Outbox:
 
     __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock", "size_bytes")
 
-    blocked: ClassVar[Blocked] = BLOCKED
-    """What the socket raises when it has to be waited for."""
+    would_block: ClassVar[Errors] = WOULD_BLOCK
+    """The exceptions of the socket when it is not ready."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -92,7 +92,7 @@ class Outbox:
                         return False
                 elif not self._next_segment():
                     return True
-        except self.blocked:
+        except self.would_block:
             return False
 
     def send_continue(self) -> bool:

@@ -107,7 +107,7 @@ class PacedConnection(ServerConnection):
         try:
             while leftover is not None and intake.wire_bytes < until_bytes and not intake.ended:
                 leftover = intake.receive(max(until_bytes - intake.wire_bytes, _READ_BYTES_MIN))
-        except self.blocked:
+        except self.would_block:
             pass
         except OSError as error:
             self._lose(in_words(error))

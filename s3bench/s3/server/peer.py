@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import ClassVar
 
 from s3bench.s3.server.loop import ServerLoop
-from s3bench.s3.server.outbox import BLOCKED, Blocked
+from s3bench.s3.server.outbox import WOULD_BLOCK, Errors
 from s3bench.system.event_loop import VOID_BYTES
 from s3bench.system.poller import PEER_CLOSED, READABLE
 from s3bench.system.sockets import DISCARD
@@ -44,8 +44,8 @@ class Peer:
 
     __slots__ = ("_active_ns", "_held", "_loop", "_mask", "_started_ns", "_state", "sock")
 
-    blocked: ClassVar[Blocked] = BLOCKED
-    """What the socket raises when it has to be waited for."""
+    would_block: ClassVar[Errors] = WOULD_BLOCK
+    """The exceptions of the socket when it is not ready."""
 
     def __init__(self, loop: ServerLoop, sock: socket.socket) -> None:
         self.sock = sock
@@ -102,7 +102,7 @@ class Peer:
         """Drop what a client sends after its last reply."""
         try:
             count = self.sock.recv_into(self._loop.void, VOID_BYTES, DISCARD)
-        except self.blocked:
+        except self.would_block:
             return
         except OSError:
             count = 0

@@ -48,7 +48,9 @@ def connections_of(descriptors: int) -> int:
 class Server:
     """Serves `listener` by turns; the caller repeats `turn`.
 
-    Where a network model is in front of the handler, connections are on its `link`.
+    With `link`, that of a network model, connections are paced by it.
+
+    Connections wait in the listener's queue until `accept_connections`, if it does not `accept_at_once`.
 
     While it is full, a new connection gets a 503 and is closed, never left to hang.
     """
@@ -61,14 +63,14 @@ class Server:
         connections_max: int,
         context: "ssl.SSLContext | None" = None,
         link: Link | None = None,
-        accepts: bool = True,
+        accept_at_once: bool = True,
     ) -> None:
         self.loop = ServerLoop(handler)
         self._link = link
         self._listener = listener
         self._connections_max = connections_max
         self._is_plain = context is None
-        self._unpaced, self._paced = _connections(context)
+        self._make_connection, self._make_paced_connection = _connection_classes(context)
         self._permanent = 0  # descriptors watched that are no connections
         self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
         # Closed for a moment when descriptors run out, so that a connection can be accepted and gets a 503.
@@ -76,7 +78,7 @@ class Server:
         listener.settimeout(0)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket
         avoid_pacing(listener)
-        if accepts:
+        if accept_at_once:
             self.accept_connections()
 
     def __enter__(self) -> Self:
@@ -88,7 +90,7 @@ class Server:
         os.close(self._spare)
 
     def accept_connections(self) -> None:
-        """Accept connections from now on; until then they wait in the listener's queue."""
+        """Accept connections from now on, if that has not begun."""
         if self._listener.fileno() not in self.loop.watched:
             self.watch(self._listener.fileno(), self)
 
@@ -126,7 +128,7 @@ class Server:
         return len(events)
 
     def start_recording(self, handler: Handler, *, link: Link | None = None) -> None:
-        """Drop all connections and begin an empty wire log, with `handler` to make replies to connections on `link`."""
+        """Drop all connections and begin an empty wire log. From now on `handler` replies, and `link` paces."""
         self.close_connections("a new iteration began")
         self.loop.handler = handler
         self._link = link
@@ -179,9 +181,9 @@ class Server:
 
     def _connect(self, sock: socket.socket, number: int) -> None:
         if self._link is None:
-            self._unpaced(self.loop, sock, number)
+            self._make_connection(self.loop, sock, number)
         else:
-            self._paced(self.loop, sock, number, self._link)
+            self._make_paced_connection(self.loop, sock, number, self._link)
 
     def _reject(self, sock: socket.socket) -> None:
         self.loop.recorder.fault(
@@ -243,13 +245,13 @@ class Server:
         loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
 
 
-def _connections(
+def _connection_classes(
     context: "ssl.SSLContext | None",
 ) -> tuple[
     Callable[[ServerLoop, socket.socket, int], ServerConnection],
     Callable[[ServerLoop, socket.socket, int, Link], PacedConnection],
 ]:
-    """What makes connections: those without a link, and those on one."""
+    """The connections without a link and with one; over TLS with `context`."""
     if context is None:
         return ServerConnection, PacedConnection
     from s3bench.s3.server.tls import PacedTlsConnection, TlsConnection  # noqa: PLC0415 (plain servers need no ssl)

@@ -13,12 +13,12 @@ from s3bench.s3.network.link import Link
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.server.connection import ServerConnection
 from s3bench.s3.server.loop import ServerLoop
-from s3bench.s3.server.outbox import ALL, BLOCKED, NOTHING, Blocked, FileChanged, Outbox
+from s3bench.s3.server.outbox import ALL, NOTHING, WOULD_BLOCK, Errors, FileChanged, Outbox
 from s3bench.s3.server.paced import PacedConnection
 from s3bench.s3.server.peer import READ_MASK, PeerState
 from s3bench.system.poller import READABLE, WRITABLE
 
-_BLOCKED: Blocked = (*BLOCKED, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_WOULD_BLOCK: Errors = (*WOULD_BLOCK, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _PIECE_BYTES = 256 * 1024
 
 
@@ -36,7 +36,7 @@ class TlsOutbox(Outbox):
 
     __slots__ = ("_ahead",)
 
-    blocked: ClassVar[Blocked] = _BLOCKED
+    would_block: ClassVar[Errors] = _WOULD_BLOCK
 
     def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
         """Take `reply`, as any outbox does."""
@@ -76,7 +76,7 @@ class TlsConnection(ServerConnection):
 
     __slots__ = ("_secure",)
 
-    blocked: ClassVar[Blocked] = _BLOCKED
+    would_block: ClassVar[Errors] = _WOULD_BLOCK
 
     def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, context: ssl.SSLContext) -> None:
         secure = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)

@@ -9,6 +9,7 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import IO
 
 import pytest
@@ -167,6 +168,7 @@ def test_a_reader_who_goes_away_does_not_end_the_run() -> None:
         for _ in range(3):
             view.show(STATUS)
             view.say("more")
+        assert os.path.samestat(os.fstat(writer), Path(os.devnull).stat()), "what is written later must not fail either"
 
 
 @contextmanager

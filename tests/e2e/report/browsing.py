@@ -20,14 +20,14 @@ class Opened:
 Open = Callable[..., Opened]
 
 _CONTRAST = "color-contrast"
-_MODERATE = "region"
-"""A rule that finds nothing serious, and takes up to a third of the time of all but contrast."""
+_LEFT_OUT = "region"
+"""A rule that is never run: what it finds is moderate, and it takes up to a third of the time of all but contrast."""
 _FURTHER_ROWS = "tbody tr:nth-child(n+6)"
 """Rows that look as those before them: the contrast of thousands of cells takes most of the time of a page."""
 
 
 class Rules(Enum):
-    """Which rules of axe-core a page is held against: the contrast of colours takes three quarters of the time."""
+    """The rules of axe-core to check a page with. Contrast is apart, since it takes three quarters of the time."""
 
     ALL = auto()
     CONTRAST = auto()
@@ -38,15 +38,15 @@ _RUN = """([context, options]) => axe.run(context, options).then(({violations}) 
   .filter(({impact}) => ["serious", "critical"].includes(impact))
   .flatMap(({id, nodes}) => nodes.map(({html}) => `${id}: ${html.slice(0, 200)}`)))"""
 _QUICK = {"resultTypes": ["violations"], "selectors": False, "preload": False}
-"""No selectors, which only name elements, and no copies of styles and media, which no rule for our pages looks at."""
+"""`selectors`: which elements are meant is not worked out. `preload`: no rule for our pages needs styles or media."""
 
 
 def serious_faults(page: Page, rules: Rules = Rules.ALL) -> list[str]:
-    """What axe-core finds in the page as it stands, of those that keep people out."""
+    """The serious and critical faults that axe-core finds in the page as it is now."""
     if rules is Rules.CONTRAST:
         chosen: dict[str, object] = {"runOnly": [_CONTRAST]}
     else:
-        chosen = {"rules": {_MODERATE: {"enabled": False}, _CONTRAST: {"enabled": rules is Rules.ALL}}}
+        chosen = {"rules": {_LEFT_OUT: {"enabled": False}, _CONTRAST: {"enabled": rules is Rules.ALL}}}
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found: list[str] = page.evaluate(_RUN, [{"exclude": [[_FURTHER_ROWS]]}, {**_QUICK, **chosen}])

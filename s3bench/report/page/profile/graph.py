@@ -39,7 +39,7 @@ _SAMPLED = {
 
 
 class _DrawnFrame(NamedTuple):
-    """A frame of the graph; `tint` is the number of its colour. A tuple, since a graph has tens of thousands."""
+    """A frame of the graph; `tint` is the number of its colour. Tuples are quick to make, and a graph has thousands."""
 
     function: CalledFunction
     depth: int
