@@ -5,11 +5,11 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from s3bench.clients.environment import (
     FAKE_CREDENTIALS,
@@ -40,6 +40,7 @@ from s3bench.spec.stored import buckets_of
 
 _FAILURES_SHOWN_MAX = 5
 _STOP_S = 5.0
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 _OTHER_ENDPOINTS = "AWS_ENDPOINT_URL_"
 _CREDENTIAL_NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
@@ -207,22 +208,32 @@ def _argv(command: TypedCommand, url: str) -> tuple[str, ...]:
 
 def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int:
     """The exit code of the command, its output on our stderr; interrupted, it is ended with all that it started."""
-    # A thread starts it, which no signal interrupts: the main thread could lose what has just started.
-    with ThreadPoolExecutor(max_workers=1) as starter:
-        starting = starter.submit(
-            subprocess.Popen, argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2
-        )
+    process = None
+    held: list[tuple[int, FrameType | None]] = []  # interrupts while it starts: they would lose what has just started
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {
+        number: handler for number in _INTERRUPTS if callable(handler := signal.getsignal(number))
+    }
+    for number in handlers:
+        signal.signal(number, lambda *both: held.append(both))
+    try:
         try:
-            return starting.result().wait()
-        except OSError as error:
-            raise BadInput(
-                f"`{argv[0]}` cannot be started",
-                error.strerror or str(error),
-                "put its directory on the PATH, or write its path",
-            ) from error
-        except BaseException:
-            _end(starting.result())
-            raise
+            process = subprocess.Popen(argv, env=dict(variables), cwd=folder, stdin=subprocess.DEVNULL, stdout=2)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        for interrupt, frame in held:
+            handlers[interrupt](interrupt, frame)
+        return process.wait()
+    except OSError as error:
+        raise BadInput(
+            f"`{argv[0]}` cannot be started",
+            error.strerror or str(error),
+            "put its directory on the PATH, or write its path",
+        ) from error
+    except BaseException:
+        if process is not None:
+            _end(process)
+        raise
 
 
 def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) -> ClientFailed:
