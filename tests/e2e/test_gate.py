@@ -221,7 +221,7 @@ def test_waivers_let_a_known_regression_pass(s3bench: Run, documents: dict[str, 
 
 def test_two_documents_are_judged_with_doubts(s3bench: Run, documents: dict[str, Path]) -> None:
     finished = s3bench("gate", documents["one"], documents["again"], "--json")
-    assert finished.code in {1, 3}
+    assert finished.code in {3, 4}, "4: where the machine changed in between, the program differs from itself"
     assert finished.document["is_paired"] is False
     assert "one after the other" in "".join(finished.document["warnings"])
     assert row_of(finished.document, "requests")["reason"] == "no difference"
