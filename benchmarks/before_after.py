@@ -235,9 +235,7 @@ CASES: dict[str, Callable[[Checkout, Bench], float]] = {
     "stub, GET of 4 KiB": stub_get,
     "gap between iterations": gap(10, "-k", "cp and upload and 32MB and s5cmd"),
     "gap, 5,000 files down": gap(4, "-k", "sync and download and 5,000 and s5cmd"),
-    "gap, 5,000 files up in process": gap(
-        4, "-k", "sync and upload and 5,000 and boto3-classic", "--stub", "in-process"
-    ),
+    "gap, 5,000 files up in process": gap(4, "-k", "cp and upload and 5,000 and boto3-classic", "--stub", "in-process"),
     "observing, for each sample": sample,
 }
 
