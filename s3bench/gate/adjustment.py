@@ -58,8 +58,8 @@ class Adjustment:
 def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[float]) -> Adjustment | None:
     """The adjustment of `metric`, whose log-ratios in `pairs` these are.
 
-    `None` for metrics that are neither CPU time nor the time of a whole run, for fewer than four pairs, and for runs
-    without covariates.
+    `None` for metrics that are neither CPU time nor the time of a whole run, and for fewer than four pairs with a
+    covariate.
     """
     direction = _DIRECTION_OF_WALL_TIMES.get(metric)
     if len(pairs) < _PAIRS_MIN or (direction is None and metric not in _CPU_TIMES):
@@ -69,7 +69,7 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
     known = {name: covariate for name, covariate in ((_SPEED, speed), (_WAIT, wait)) if covariate is not None}
     if not known:
         return None
-    shift = None if speed is None else math.expm1(-hodges_lehmann(speed.differences))
+    shift = None if speed is None else math.expm1(-hodges_lehmann(speed.known))
     moved = next((name for name, covariate in known.items() if is_moved(covariate)), "")
     if moved:
         nothing = (0.0,) * len(pairs)
@@ -86,7 +86,7 @@ def adjustment_of(pairs: Sequence[RunPair], metric: str, log_ratios: Sequence[fl
 
 def is_moved(covariate: Covariate) -> bool:
     """Whether the two sides of the pairs differ in the covariate, by the signed-rank test."""
-    test = SignedRankTest(covariate.differences)
+    test = SignedRankTest(covariate.known)
     tail = min(test.p_above(0.0), test.p_below(0.0))
     return 2 * tail <= MOVED_LEVEL
 
@@ -117,14 +117,13 @@ def _lengthening(run: Measurement) -> float | None:
 
 
 def _differences(pairs: Sequence[RunPair], value_of: Callable[[Measurement], float | None]) -> tuple[float, ...] | None:
-    """The candidate's value less the baseline's in every pair; `None` if any lacks one, or none differs."""
-    known = []
-    for pair in pairs:
-        before, after = value_of(pair.baseline), value_of(pair.candidate)
-        if before is None or after is None:
-            return None
-        known.append(after - before)
-    return tuple(known) if any(known) else None
+    """The candidate's value less the baseline's in every pair, 0 where one of the two lacks it.
+
+    `None` if fewer than four pairs differ.
+    """
+    values = [(value_of(pair.baseline), value_of(pair.candidate)) for pair in pairs]
+    differences = tuple(0.0 if before is None or after is None else after - before for before, after in values)
+    return differences if sum(map(bool, differences)) >= _PAIRS_MIN else None
 
 
 def _cpu_share(pairs: Sequence[RunPair]) -> float:

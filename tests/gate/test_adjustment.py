@@ -91,10 +91,33 @@ def test_other_metrics_are_left_alone(metric: str) -> None:
     assert series_of(cell(noisy_pairs(20)), metric).adjustment is None
 
 
-def test_where_one_run_lacks_the_speed_nothing_is_adjusted_for_it() -> None:
-    first, *others = noisy_pairs(20)
-    bare = replace(first, candidate=replace(first.candidate, machine_speed=None))
-    assert series_of(cell((bare, *others)), "cpu_time").adjustment is None
+def without_speed(pairs: tuple[RunPair, ...], numbers: range) -> tuple[RunPair, ...]:
+    """The pairs, of which those with such numbers lack the speed of the candidate's run."""
+    return tuple(
+        replace(each, candidate=replace(each.candidate, machine_speed=None)) if number in numbers else each
+        for number, each in enumerate(pairs)
+    )
+
+
+def test_a_pair_that_lacks_the_speed_is_left_as_it_was_measured() -> None:
+    pairs = noisy_pairs(20)
+    series = series_of(cell(without_speed(pairs, range(3))), "cpu_time")
+    assert series.worsenings[:3] == series.raw().worsenings[:3]
+    alone = series_of(cell(pairs[3:]), "cpu_time")
+    assert series.worsenings[3:] == pytest.approx(alone.worsenings, abs=0.005)
+
+
+def test_nothing_is_adjusted_where_fewer_than_four_pairs_have_the_speed() -> None:
+    pairs = noisy_pairs(20)
+    assert series_of(cell(without_speed(pairs, range(16))), "cpu_time").adjustment is not None
+    assert series_of(cell(without_speed(pairs, range(17))), "cpu_time").adjustment is None
+
+
+def test_a_candidate_that_slows_the_core_down_is_noticed_by_the_pairs_that_have_the_speed() -> None:
+    pairs = noisy_pairs(40, shift=0.15)
+    series = series_of(cell(without_speed(pairs, range(20))), "cpu_time")
+    assert series.adjustment is not None
+    assert series.adjustment.moved == "the speed of the machine"
 
 
 def test_fewer_than_four_pairs_are_not_adjusted() -> None:

@@ -96,6 +96,29 @@ def test_the_tests_on_adjusted_differences_keep_their_level(count: int, slope: f
     assert share(rejects, seed=count) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)
 
 
+@pytest.mark.parametrize("count", [10, 40])
+def test_the_tests_keep_their_level_where_the_covariate_of_short_runs_is_unknown(count: int) -> None:
+    def rejects(draw: random.Random) -> bool:
+        outcome, known = [], []
+        for _ in range(count):
+            slowness = [draw.gauss(0.0, 0.08) for _ in range(2)]
+            times = [each + draw.gauss(0.0, 0.03) for each in slowness]
+            outcome.append(times[1] - times[0])
+            known.append(slowness[1] - slowness[0] if min(times) > -0.05 else 0.0)
+        covariate = Covariate(differences=tuple(known), expected_slope=1.2)
+        return SignedRankTest(adjusted(outcome, covariate)).p_above(0.0) <= 0.05
+
+    assert share(rejects, seed=count) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)
+
+
+def test_an_unknown_difference_is_not_adjusted_and_hardly_moves_the_slope_of_others() -> None:
+    outcome, covariate = drawn(40, 1.0, random.Random(8), deviation=0.01)
+    some = Covariate(differences=(*(0.0,) * 20, *covariate.differences[20:]), expected_slope=1.2)
+    found = explained(outcome, [some])
+    assert found.differences[:20] == (0.0,) * 20
+    assert found.slopes == pytest.approx([1.0], abs=0.15)
+
+
 def test_an_effect_is_covered_as_often_as_promised_and_seen_more_often_than_without_the_covariate() -> None:
     effect = 0.05
     raw, lower, upper, shown = 0, 0, 0, 0
