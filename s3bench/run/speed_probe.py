@@ -36,7 +36,7 @@ _CPU_SHARE_MAX = 0.007
 """The part of the client's core that the probe may take, which decides how far apart probes are."""
 
 _INTERVAL_MIN_NS, _INTERVAL_MAX_NS = 2_000_000, 50_000_000
-_COST_GUESSED_NS = 120_000
+_COST_GUESSED_NS = 60_000
 """CPU time of one wake-up, until it was measured. Most of it is the kernel's own, with caches filled by the client."""
 
 
