@@ -54,6 +54,7 @@ from s3bench.gate.live import (
 from s3bench.gate.live_cell import DELAY
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
+from s3bench.gate.size import SIZING_PAIRS
 from s3bench.results.measurement import Measurement
 from s3bench.run.inspection import FaultInjection, inspection_variables
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition
@@ -70,6 +71,7 @@ INSTRUCTIONS_PLANTED = 0.005
 NOISE_ON_S = (0.2, 4.0)
 NOISE_OFF_S = (0.2, 6.0)
 SIGMA_BARS = {"time+10%": 0.08, "time+6%": 0.04, "memory+5%": math.inf}
+SIZE_BAR = 0.25
 POWER_BARS = {"time+10%": 0.95, "time+6%": 0.95, "memory+5%": 0.99}
 
 
@@ -175,7 +177,9 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
             victim = definitions[number % len(definitions)]
             seed = random.SystemRandom().randrange(2**32)
             faults = planted(condition, victim, found, usual[victim])
-            rules = GateRules(policy=condition.policy, settings=SETTINGS, seed=seed, **faults)
+            rules = GateRules(
+                policy=condition.policy, settings=SETTINGS, seed=seed, sizing_pairs=SIZING_PAIRS, **faults
+            )
             started_s = time.monotonic()
             with competing(seed) if condition.noise else nullcontext():
                 *_, standing = run_gate(bench, definitions, clients, rules, inspector, now=time.monotonic)
@@ -184,6 +188,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
                 "client": found.label,
                 "condition": name,
                 "delay_s": delay_s,
+                "planted_s": condition.time * usual[victim].total_time,
                 "is_adjusted": True,
                 "seed": seed,
                 "seconds": round(time.monotonic() - started_s, 1),
@@ -260,6 +265,10 @@ def outcome_of(
             "verdict": row.verdict,
             "pairs": row.pairs,
             "sigma": row.sigma,
+            "change": row.change,
+            "low": row.low,
+            "high": row.high,
+            "baseline": row.baseline,
         }
         for row in conclusion.rows
         if row.verdict is not None and (row.kind != "exact" or row.verdict != "PASS")
@@ -368,7 +377,22 @@ def _power(name: str, told: list[dict[str, Any]]) -> bool:
         f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
         f"PASS {_share(passes, len(told))}, bar 5 %: {'met' if is_met else 'MISSED'}"
     )
+    if sizes := [size for outcome in told if (size := _size(outcome)) is not None]:
+        near = sum(abs(size - 1) <= SIZE_BAR for size in sizes)
+        print(
+            f"           size reported over planted: {median(sizes):.2f} ({min(sizes):.2f} to {max(sizes):.2f}); "
+            f"within {SIZE_BAR:.0%}: {_share(near, len(sizes))}"
+        )
     return is_met
+
+
+def _size(outcome: dict[str, Any]) -> float | None:
+    """The reported change of total time over the planted one; `None` where it did not FAIL or is not known."""
+    for row in outcome["rows"]:
+        is_planted = row["benchmark"] == outcome["victim"] and row["metric"] == "total_time"
+        if is_planted and row["verdict"] == "FAIL" and row["role"] == "benchmark" and row.get("change") is not None:
+            return float(row["change"] / (outcome["planted_s"] / row["baseline"]))
+    return None
 
 
 def _sigma(outcome: dict[str, Any], metric: str) -> float:
