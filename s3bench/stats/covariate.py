@@ -34,9 +34,9 @@ class Covariate:
     The slope is the change of the outcome's logarithm per change of the covariate's. `noise` is the variance of a
     difference that comes from measuring it.
 
-    A difference that is not known is 0: its pair stays as it was measured and says nothing about the slope. Tests keep
-    their level, as long as either side of a pair may lack the covariate (Zhao and Ding, "To adjust or not to adjust?
-    Estimating the average treatment effect in randomized experiments with missing covariate information", JASA 2024).
+    A difference that is not known is 0: its pair is not adjusted and says nothing about the slope. Tests keep their
+    level as long as an unknown difference does not depend on the effect (Zhao and Ding, "To adjust or not to adjust?
+    Estimating the average treatment effect in randomized experiments with missing covariates", 2021).
     """
 
     differences: tuple[float, ...]
@@ -45,7 +45,7 @@ class Covariate:
 
     @property
     def known(self) -> tuple[float, ...]:
-        """The differences that are known, as far as they are not 0."""
+        """The differences but for those of 0, which are unknown or say nothing."""
         return tuple(each for each in self.differences if each)
 
     @property
