@@ -54,6 +54,7 @@ from s3bench.gate.live import (
 from s3bench.gate.live_cell import DELAY
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
+from s3bench.gate.self_test import CALIBRATING_RUNS, Usual, calibrate
 from s3bench.gate.size import SIZING_PAIRS
 from s3bench.results.measurement import Measurement
 from s3bench.run.inspection import FaultInjection, inspection_variables
@@ -64,7 +65,6 @@ DATA = Path(__file__).parent / "data" / "gate_truth"
 SELECT = "cp and 4KB and not 5,000"
 POLICY = Policy(exact=DEFAULT_EXACT)
 SETTINGS = Settings(interval_s=None)
-CALIBRATING_RUNS = 15
 INSTRUCTIONS_SELECT = "upload and cp and 4KB and not 100 and not 5,000"
 INSTRUCTIONS_TURNS = 100_000
 INSTRUCTIONS_PLANTED = 0.005
@@ -113,8 +113,10 @@ def competing(seed: int) -> Iterator[None]:
         process.wait()
 
 
-def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Measurement:
-    """The run with the median time of some, in which planted shares are counted."""
+def usual_of(bench: Bench, definition: Definition, client: FoundClient) -> Usual:
+    """What a run takes, of which shares are planted. No work can be planted into s5cmd."""
+    if client.kind != "s5cmd":
+        return calibrate(bench, definition, client, SETTINGS)
     runs = []
     with bench.workspace(definition.environment) as runner_of:
         runner = runner_of(definition, client)
@@ -122,23 +124,20 @@ def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Meas
             run = runner.run_once(number, SETTINGS, "calibration")
             assert isinstance(run, Measurement), run
             runs.append(run)
-    return sorted(runs, key=lambda run: run.total_time)[len(runs) // 2]
+    return Usual(total_s=median(run.total_time for run in runs), peak_bytes=None, turns=0.0)
 
 
-def planted(condition: Condition, definition: Definition, found: FoundClient, usual: Measurement) -> dict[str, Any]:
+def planted(condition: Condition, definition: Definition, found: FoundClient, usual: Usual) -> dict[str, Any]:
     """The fault in the candidate of one benchmark alone, and in its baseline the same that plants nothing.
 
     A Python client works or holds more; s5cmd, into which no fault can be injected, begins later.
     """
-    if not condition.time and not condition.memory:
-        return {}
-    assert usual.peak_memory is not None
-    later_s, more_bytes = condition.time * usual.total_time, round(condition.memory * usual.peak_memory)
     if found.kind == "s5cmd":
-        assert not more_bytes, "no memory can be held inside s5cmd"
-        faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
+        assert not condition.memory, "no memory can be held inside s5cmd"
+        faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (condition.time * usual.total_s, 0.0)]
     else:
-        injections = (FaultInjection(spin_s=later_s, hold_bytes=more_bytes), FaultInjection())
+        turns, hold_bytes = condition.time * usual.turns, condition.memory * (usual.peak_bytes or 0.0)
+        injections = (FaultInjection(turns=round(turns), hold_bytes=round(hold_bytes)), FaultInjection())
         faults = [Conditions(env=inspection_variables(injection=injection)) for injection in injections]
     return {name: {definition: fault} for name, fault in zip(("planted", "sham"), faults, strict=True)}
 
@@ -157,11 +156,15 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
     condition = CONDITIONS[name]
     file = DATA / f"{name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
+    spec = parse_client_spec(client_text)
+    plants_work = condition.time > 0 and spec.kind != "s5cmd"
     done = sum(
-        outcome["is_adjusted"] and outcome["client"].startswith(client_text) and outcome["delay_s"] == delay_s
+        outcome["is_adjusted"]
+        and outcome["client"].startswith(client_text)
+        and outcome["delay_s"] == delay_s
+        and outcome["planted_is_work"] == plants_work
         for outcome in outcomes(file)
     )
-    spec = parse_client_spec(client_text)
     found = find_client(spec, ClientStore.from_environment(os.environ))
     plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
     definitions = tuple(delayed(cell.definition, delay_s) for cell in plan.cells)
@@ -170,13 +173,14 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
         root = bench.root
         inspector = find_inspector(root / "inspection", condition.policy)
         clients = {side: stage(found, root / "stage" / side.value[:1]).client for side in Side}
-        usual = {definition: calibrate(bench, definition, found) for definition in definitions}
+        has_fault = condition.time or condition.memory
+        usual = {definition: usual_of(bench, definition, found) for definition in definitions if has_fault}
         for number in range(done, gates):
             if time.monotonic() > end_s:
                 break
             victim = definitions[number % len(definitions)]
             seed = random.SystemRandom().randrange(2**32)
-            faults = planted(condition, victim, found, usual[victim])
+            faults = planted(condition, victim, found, usual[victim]) if has_fault else {}
             rules = GateRules(
                 policy=condition.policy, settings=SETTINGS, seed=seed, sizing_pairs=SIZING_PAIRS, **faults
             )
@@ -188,7 +192,8 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
                 "client": found.label,
                 "condition": name,
                 "delay_s": delay_s,
-                "planted_s": condition.time * usual[victim].total_time,
+                "planted_share": condition.time,
+                "planted_is_work": plants_work,
                 "is_adjusted": True,
                 "seed": seed,
                 "seconds": round(time.monotonic() - started_s, 1),
@@ -222,7 +227,7 @@ def run_instructions(client_text: str, gates: int) -> None:
         runner = runner_of(definition, found)
 
         def count(turns: int) -> Inspection:
-            conditions = Conditions(env=inspection_variables(injection=FaultInjection(instructions=turns)))
+            conditions = Conditions(env=inspection_variables(injection=FaultInjection(turns=turns)))
             seen = inspector.inspect(runner, SETTINGS, conditions)
             assert isinstance(seen, Inspection), seen
             return seen
@@ -297,10 +302,12 @@ def outcome_of(
 def outcomes(file: Path) -> list[dict[str, Any]]:
     """The lines of a file; none when it is not there. Where a line tells no delay there was none.
 
-    Outcomes that are not `is_adjusted` come from before times were adjusted for the machine.
+    Outcomes that are not `is_adjusted` come from before times were adjusted for the machine. Where `planted_is_work` is
+    not there, seconds of CPU time were planted into Python clients: a smaller share while the machine was slow.
     """
     lines = file.read_text().splitlines() if file.exists() else []
-    return [{"delay_s": 0.0, "is_adjusted": False} | json.loads(line) for line in lines]
+    missing = {"delay_s": 0.0, "is_adjusted": False, "planted_is_work": False, "planted_s": 0.0}
+    return [missing | json.loads(line) for line in lines]
 
 
 def summarize() -> int:
@@ -311,6 +318,7 @@ def summarize() -> int:
         for outcome in outcomes(DATA / f"{name}.jsonl"):
             after = f" answered after {outcome['delay_s']:g} s" if outcome["delay_s"] else ""
             how = ", adjusted" if outcome["is_adjusted"] else ""
+            how += ", planted work" if outcome["planted_is_work"] else ""
             by_setting.setdefault(f"{outcome['client']}{after}{how}", []).append(outcome)
         for client, told in by_setting.items():
             counts = Counter(str(outcome["verdict"]) for outcome in told)
@@ -391,7 +399,8 @@ def _size(outcome: dict[str, Any]) -> float | None:
     for row in outcome["rows"]:
         is_planted = row["benchmark"] == outcome["victim"] and row["metric"] == "total_time"
         if is_planted and row["verdict"] == "FAIL" and row["role"] == "benchmark" and row.get("change") is not None:
-            return float(row["change"] / (outcome["planted_s"] / row["baseline"]))
+            planted_s = outcome["planted_s"]
+            return float(row["change"] / (planted_s / row["baseline"] if planted_s else outcome["planted_share"]))
     return None
 
 

@@ -42,6 +42,8 @@ from s3bench.spec.definition import Definition, RequestMatch, Response
 CALIBRATING_RUNS = 15
 """Runs of the client without a fault; planted shares are taken of their medians."""
 
+_TRIED_TURNS = tuple(1_000_000 << doubled for doubled in range(10))
+
 _INJECTED_PATH = "/s3bench-fault/"
 _RESPONSE = Response(match=RequestMatch(method="GET", path=f"{_INJECTED_PATH}*"), instances=None)
 _IDLE = Conditions(env=inspection_variables(injection=FaultInjection()))
@@ -53,10 +55,14 @@ GateRunner = Callable[[PlantedFault, int], Iterator[GateStatus]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """What one run of the client takes: medians of its total time and its peak memory."""
+    """What one run of the client takes: medians of its total time and its peak memory.
+
+    `turns` of the planted loop take as long as such a run.
+    """
 
     total_s: float
     peak_bytes: float | None
+    turns: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,21 +88,48 @@ def stub_with_injection(engine: TransferEngine | None, *, tls: bool = False) -> 
 def calibrate(
     bench: Bench, definition: Definition, client: FoundClient, settings: Settings, *, runs: int = CALIBRATING_RUNS
 ) -> Usual:
-    """Measure what a run takes, once warm. Raises `BadInput` where no fault can be planted."""
+    """Measure what a run takes, once warm. Raises `BadInput` where no fault can be planted.
+
+    The planted loop is calibrated in pairs of neighbouring runs, one of which carries about as much work as a run
+    takes: the machine has the same speed in both.
+    """
     with bench.workspace(definition.environment) as runner_of:
         runner = runner_of(definition, client)
         # A client that ends before the probe is loaded carries no fault, and the gate would be blamed for missing it.
         modules_file = runner.workspace.output / "modules"
-        _measured(runner, settings, Conditions(env={**_IDLE.env, **inspection_variables(modules_file=modules_file)}))
+        seen = Conditions(env={**_IDLE.env, **inspection_variables(modules_file=modules_file)})
+        first_s = _measured(runner, settings, seen).total_time
         if read_modules(modules_file) is None:
             raise BadInput(
                 f"no fault can be planted into {client.label} running {title(definition)}",
                 "it ends before the probe of s3bench is loaded, or is not a Python program",
                 "choose a benchmark that makes a request, for example -k 's3.cp.upload and 4KB'",
             )
-        measured = [_measured(runner, settings, _IDLE) for _ in range(runs)]
+        for turns in _TRIED_TURNS:
+            if _measured(runner, settings, _working(turns)).total_time >= 2 * first_s:
+                break
+        measured, shares = [], []
+        for number in range(runs):
+            order = (0, turns) if number % 2 else (turns, 0)  # in turn, so that a drift of the machine cancels out
+            pair = {each: _measured(runner, settings, _working(each)) for each in order}
+            measured.append(pair[0])
+            shares.append(pair[turns].total_time / pair[0].total_time - 1)
+    if median(shares) <= 0:
+        raise S3BenchError(
+            f"planted work takes no time in {client.label} running {title(definition)}",
+            f"with {turns:,} turns of a loop more, half of {runs} runs were not slower",
+            "run the self-test while this machine does less else",
+        )
     peaks = [run.peak_memory for run in measured if run.peak_memory is not None]
-    return Usual(total_s=median(run.total_time for run in measured), peak_bytes=median(peaks) if peaks else None)
+    return Usual(
+        total_s=median(run.total_time for run in measured),
+        peak_bytes=median(peaks) if peaks else None,
+        turns=turns / median(shares),
+    )
+
+
+def _working(turns: int) -> Conditions:
+    return Conditions(env=inspection_variables(injection=FaultInjection(turns=turns)))
 
 
 def _measured(runner: ClientRunner, settings: Settings, conditions: Conditions) -> Measurement:
@@ -110,11 +143,11 @@ def _measured(runner: ClientRunner, settings: Settings, conditions: Conditions) 
     return run
 
 
-def injection_of(fault: PlantedFault) -> FaultInjection:
-    """The fault injection that plants `fault`."""
+def injection_of(fault: PlantedFault, usual: Usual) -> FaultInjection:
+    """The fault injection that plants `fault` into a client of this usual time."""
     match fault.kind:
         case FaultKind.WORK:
-            return FaultInjection(spin_s=fault.amount)
+            return FaultInjection(turns=round(fault.share * usual.turns))
         case FaultKind.MEMORY:
             return FaultInjection(hold_bytes=round(fault.amount))
         case FaultKind.REQUEST:
@@ -129,13 +162,14 @@ def gate_runner(
     clients: Mapping[Side, FoundClient],
     rules: GateRules,
     inspector: Inspector | None,
+    usual: Usual,
     *,
     now: Callable[[], float],
 ) -> GateRunner:
     """Run the real gate, the fault in the first of `definitions`."""
 
     def run(fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
-        target, conditions = definitions[0], Conditions(env=inspection_variables(injection=injection_of(fault)))
+        target, conditions = definitions[0], Conditions(env=inspection_variables(injection=injection_of(fault, usual)))
         faulty = replace(rules, seed=seed, planted={target: conditions}, sham={target: _IDLE})
         return run_gate(bench, definitions, clients, faulty, inspector, now=now)
 

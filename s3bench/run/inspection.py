@@ -39,17 +39,15 @@ class Unavailable:
 class FaultInjection:
     """A fault of known size for a client to carry, so that a gate shows whether it sees it; zero plants nothing.
 
-    `spin_s`: seconds of CPU time. `hold_bytes`: memory touched and held until the end. `requests`: GET requests more,
-    on one connection of their own, to an endpoint of plain HTTP. `imports`: at least so many modules of the
-    standard library more.
-    `instructions`: turns of a fixed loop in Python. Programs that are not Python (`s5cmd`) cannot carry one.
+    `turns`: turns of a fixed loop in Python. `hold_bytes`: memory touched and held until the end. `requests`: GET
+    requests more, on one connection of their own, to an endpoint of plain HTTP. `imports`: at least so many modules of
+    the standard library more. Programs that are not Python (`s5cmd`) cannot carry one.
     """
 
-    spin_s: float = 0.0
+    turns: int = 0
     hold_bytes: int = 0
     requests: int = 0
     imports: int = 0
-    instructions: int = 0
 
 
 def inspection_variables(

@@ -26,6 +26,9 @@ MODULES = ("os", "sys")
 _Status = TypeVar("_Status")
 _TEMPLATE = measure(iteration=0, total_s=1.0)
 
+TURN_S = 50e-9
+"""Seconds that a turn of the planted loop takes."""
+
 
 def measured(total_s: float = 1.0, **figures: Any) -> Measurement:
     """What a run shows that takes so long; figures that are not named were not measured."""
@@ -186,7 +189,7 @@ def _with_fault(outcome: Measurement, fault: dict[str, Any]) -> Measurement:
         kinds["GET"] = kinds.get("GET", 0) + fault["requests"]
     return replace(
         outcome,
-        total_time=outcome.total_time + fault.get("spin_s", 0.0),
+        total_time=outcome.total_time + TURN_S * fault.get("turns", 0),
         peak_memory=None if outcome.peak_memory is None else outcome.peak_memory + fault.get("hold_bytes", 0),
         requests_by_kind=kinds,
     )

@@ -47,10 +47,11 @@ def caught(fault: PlantedFault, policy: Policy, root: Path) -> FaultVerdict:
         usual = calibrate(bench, UPLOAD, found, SETTINGS, runs=1)
         assert usual.total_s > 0
         assert usual.peak_bytes
+        assert usual.turns > 0
         inspector = find_inspector(root / "inspection", policy)
         clients = {side: stage(found, root / side.value[:1]).client for side in Side}
         rules = GateRules(policy=policy, settings=SETTINGS, seed=1)
-        run = gate_runner(bench, (UPLOAD,), clients, rules, inspector, now=time.monotonic)
+        run = gate_runner(bench, (UPLOAD,), clients, rules, inspector, usual, now=time.monotonic)
         steps = run_self_test(
             run, [fault], policy, rounds=1, seed=1, deadline_s=None, today=dt.date(2026, 11, 21), now=time.monotonic
         )

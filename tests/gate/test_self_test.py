@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,16 +30,18 @@ from s3bench.gate.self_test import (
     recorded,
     run_self_test,
 )
+from s3bench.results.measurement import Measurement
 from s3bench.run.inspection import FaultInjection
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition
-from tests.bench.scripted_bench import ScriptedBench, client, failed, measured, until_stopped
+from tests.bench.scripted_bench import TURN_S, Run, ScriptedBench, client, failed, measured, until_stopped
 from tests.gate.evidence_maker import paired, ratios, wired
 from tests.gate.simulated_gate import SizePolicy
 
 TODAY = dt.date(2026, 11, 21)
 POLICY = SizePolicy(exact=("requests", "modules"))
 FAULTS, _ = faults_for(POLICY, usual_s=0.1, usual_bytes=1e8)
+USUAL = Usual(total_s=0.1, peak_bytes=1e8, turns=2_000_000)
 CELLS = {
     worsening: (
         paired(ratios(worsening, 0.002, 20)),
@@ -137,14 +140,14 @@ def test_an_interruption_comes_through_at_once() -> None:
 @pytest.mark.parametrize(
     ("fault", "injection"),
     [
-        (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(spin_s=0.005)),
+        (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(turns=120_000)),
         (PlantedFault(kind=FaultKind.MEMORY, amount=1000.4, share=0.06), FaultInjection(hold_bytes=1000)),
         (PlantedFault(kind=FaultKind.REQUEST, amount=1), FaultInjection(requests=1)),
         (PlantedFault(kind=FaultKind.IMPORT, amount=1), FaultInjection(imports=1)),
     ],
 )
 def test_a_fault_is_planted_by_its_injection(fault: PlantedFault, injection: FaultInjection) -> None:
-    assert injection_of(fault) == injection
+    assert injection_of(fault, USUAL) == injection
 
 
 FIRST, SECOND = (Definition(name=name, command=("s3",)) for name in ("first", "second"))
@@ -173,7 +176,7 @@ def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(
     bench: ScriptedBench, clients: dict[Side, FoundClient]
 ) -> None:
     rules = GateRules(policy=QUICK, settings=SETTINGS, seed=0)
-    run = gate_runner(bench, (FIRST, SECOND), clients, rules, None, now=bench.now)
+    run = gate_runner(bench, (FIRST, SECOND), clients, rules, None, USUAL, now=bench.now)
     list(run(PlantedFault(kind=FaultKind.IMPORT, amount=1), 7))
     faults = {
         (each.definition.name, each.client.version): each.conditions.env.get("S3BENCH_FAULT_INJECTION")
@@ -196,7 +199,7 @@ def test_every_kind_of_fault_is_caught_by_a_real_gate(
     assert left_out == ()
     rules = GateRules(policy=QUICK, settings=SETTINGS, seed=0)
     steps = run_self_test(
-        gate_runner(bench, (FIRST,), clients, rules, inspector, now=bench.now),
+        gate_runner(bench, (FIRST,), clients, rules, inspector, USUAL, now=bench.now),
         faults,
         QUICK,
         rounds=1,
@@ -224,12 +227,31 @@ class TestCalibration:
     def test_the_usual_is_the_median_of_runs_that_carry_an_idle_injection(
         self, bench: ScriptedBench, clients: dict[Side, FoundClient]
     ) -> None:
-        times = iter([9.0, 1.0, 5.0, 2.0, 3.0, 4.0])
-        bench.script = lambda _: measured(next(times), peak_memory=100 + len(bench.runs))
+        times = iter([0.09, 0.01, 0.05, 0.02, 0.03, 0.04])
+        bench.script = lambda run: measured(0.2 if run.fault else next(times), peak_memory=100 + len(bench.runs))
         usual = calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS, runs=5)
-        assert usual == Usual(total_s=3.0, peak_bytes=104)  # the first run was the one that showed the probe
-        assert {run.conditions.env["S3BENCH_FAULT_INJECTION"] for run in bench.runs} == {"{}"}
+        assert usual.total_s == 0.03  # the first run was the one that showed the probe
+        assert usual.peak_bytes == 108
         assert bench.workspaces_open == 0
+
+    def test_the_planted_loop_takes_its_share_whatever_the_speed_of_the_machine(
+        self, bench: ScriptedBench, clients: dict[Side, FoundClient]
+    ) -> None:
+        def run_while_the_machine_slows_down(run: Run) -> Measurement:
+            slowness = 1 + len(bench.runs) / 100
+            own_s, extra_s = 0.3 * slowness, TURN_S * run.fault.get("turns", 0)
+            return measured(own_s + extra_s * (slowness - 1))  # the bench adds what the turns take at full speed
+
+        bench.script = run_while_the_machine_slows_down
+        usual = calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS, runs=6)
+        assert usual.turns == pytest.approx(0.3 / TURN_S, rel=0.01)
+
+    def test_work_that_does_not_show_is_not_planted(
+        self, bench: ScriptedBench, clients: dict[Side, FoundClient]
+    ) -> None:
+        bench.script = lambda run: measured(1000.0 - TURN_S * run.fault.get("turns", 0))
+        with pytest.raises(S3BenchError, match="planted work takes no time in crt-python@baseline running first"):
+            calibrate(bench, FIRST, clients[Side.BASELINE], replace(SETTINGS, timeout_s=2000), runs=3)
 
     def test_a_peak_that_is_not_known_stays_so(self, bench: ScriptedBench, clients: dict[Side, FoundClient]) -> None:
         bench.script = lambda _: measured()

@@ -38,6 +38,7 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import (
     CALIBRATING_RUNS,
     SelfTestStep,
+    Usual,
     calibrate,
     gate_runner,
     recorded,
@@ -111,7 +112,7 @@ def _tested(
         inspector = find_inspector(bench.root / "inspection", policy)
         clients = {side: stage(found, bench.root / f"stage-{side.value[:1]}").client for side in Side}
         progress.say(f"measuring {found.label} without a fault")
-        test, faults = _prepared(options, policy, found, definitions, bench, clients[Side.BASELINE])
+        test, faults, usual = _prepared(options, policy, found, definitions, bench, clients[Side.BASELINE])
         seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
         test = replace(
             test,
@@ -120,7 +121,7 @@ def _tested(
         )
         rules = GateRules(policy=policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         steps = run_self_test(
-            gate_runner(bench, definitions, clients, rules, inspector, now=monotonic),
+            gate_runner(bench, definitions, clients, rules, inspector, usual, now=monotonic),
             faults,
             policy,
             rounds=options.self_test_rounds,
@@ -152,7 +153,7 @@ def _prepared(
     definitions: tuple[Definition, ...],
     bench: Bench,
     staged: FoundClient,
-) -> tuple[SelfTest, tuple[PlantedFault, ...]]:
+) -> tuple[SelfTest, tuple[PlantedFault, ...], Usual]:
     """Measure the client as it is, and choose the faults by that."""
     origin = command_origin()
     usual = calibrate(bench, definitions[0], staged, options.settings)
@@ -173,7 +174,7 @@ def _prepared(
         rounds=options.self_test_rounds,
         left_out=left_out,
     )
-    return test, faults
+    return test, faults, usual
 
 
 def _client(options: GateOptions, progress: Ticker) -> FoundClient:

@@ -18,7 +18,7 @@ from s3bench.errors import BadInput, ClientNotFound, ExitCode
 from s3bench.gate.planted_fault import SelfTest
 from s3bench.gate.self_test import CALIBRATING_RUNS
 from s3bench.results.measurement import Failure, Measurement
-from tests.bench.scripted_bench import Run, ScriptedBench, measured
+from tests.bench.scripted_bench import TURN_S, Run, ScriptedBench, measured
 
 
 @dataclass
@@ -48,6 +48,9 @@ QUICK = ("--rounds", "1", "--pairs", "10", "--metric", "total_time", "--no-exact
 """Gates on faults of more work alone, each decided at its first look."""
 
 FAULTS = 5
+RUNS_OF_CALIBRATION = 1 + 2 + 2 * CALIBRATING_RUNS
+"""One that shows the probe, two with more work each, then pairs."""
+
 RUNS_OF_A_GATE = 2 + 3 * 2 * 10
 
 
@@ -125,7 +128,7 @@ def test_exit_code_and_words_say_whether_the_gate_can_be_believed(gate: Gate, be
     believed = gate(*QUICK)
     assert (believed.code, "the gate can be trusted on this machine" in believed.out) == (0, True)
     usual = bench.script
-    bench.script = lambda run: shorter(usual(run), run.fault.get("spin_s", 0.0))
+    bench.script = lambda run: usual(run) if run.debug_name == "calibration" else shorter(usual(run), run.fault)
     doubted = gate(*QUICK)
     assert (doubted.code, "the gate cannot be trusted on this machine" in doubted.out) == (
         ExitCode.CLIENT_FAILED,
@@ -133,10 +136,10 @@ def test_exit_code_and_words_say_whether_the_gate_can_be_believed(gate: Gate, be
     )
 
 
-def shorter(outcome: Measurement | Failure, by_s: float) -> Measurement:
+def shorter(outcome: Measurement | Failure, fault: dict[str, Any]) -> Measurement:
     """A run whose fault takes no time."""
     assert isinstance(outcome, Measurement)
-    return msgspec.structs.replace(outcome, total_time=outcome.total_time - by_s)
+    return msgspec.structs.replace(outcome, total_time=outcome.total_time - TURN_S * fault.get("turns", 0))
 
 
 def test_json_and_the_file_hold_the_whole_record(gate: Gate, tmp_path: Path) -> None:
@@ -150,7 +153,7 @@ def test_json_and_the_file_hold_the_whole_record(gate: Gate, tmp_path: Path) -> 
 def test_ctrl_c_prints_and_keeps_what_is_known_by_then(
     bench: ScriptedBench, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    at_run(bench, 1 + CALIBRATING_RUNS + 2 * RUNS_OF_A_GATE + 5, KeyboardInterrupt())
+    at_run(bench, RUNS_OF_CALIBRATION + 2 * RUNS_OF_A_GATE + 5, KeyboardInterrupt())
     with pytest.raises((KeyboardInterrupt, click.Abort)):
         gate_command.main(["--self-test", "-q", *QUICK, "-o", str(tmp_path / "out.json")], standalone_mode=False)
     out = capfd.readouterr().out
@@ -168,7 +171,7 @@ def test_ctrl_c_before_the_first_gate_leaves_no_record(bench: ScriptedBench, tmp
 
 
 def test_a_crash_leaves_what_was_kept_by_then(gate: Gate, bench: ScriptedBench, tmp_path: Path) -> None:
-    at_run(bench, 1 + CALIBRATING_RUNS + RUNS_OF_A_GATE + 5, RuntimeError("a fault of ours"))
+    at_run(bench, RUNS_OF_CALIBRATION + RUNS_OF_A_GATE + 5, RuntimeError("a fault of ours"))
     with pytest.raises(RuntimeError):
         gate(*QUICK, "-o", str(tmp_path / "out.json"))
     kept = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=SelfTest)

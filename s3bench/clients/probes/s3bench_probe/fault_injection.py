@@ -1,10 +1,10 @@
 """A fault of known size, planted into a client that is otherwise its own self: how a gate shows what it can see.
 
-$S3BENCH_FAULT_INJECTION holds a JSON object with any of `spin_s` (seconds of CPU time to burn), `hold_bytes` (memory to
-touch and to hold until the end), `requests` (GET requests more, to $AWS_ENDPOINT_URL over plain HTTP), `imports` (at
-least so many modules more) and `instructions` (turns of a fixed loop). All of it happens where the probe is loaded, and
-is counted as the client's. Loaded only when the variable is there. What cannot be planted is an error: a fault that
-silently is none would pass for a gate that does not see it.
+$S3BENCH_FAULT_INJECTION holds a JSON object with any of `turns` (of a fixed loop, so that the work grows with the
+client's own where the machine is slow), `hold_bytes` (memory to touch and to hold until the end), `requests` (GET
+requests more, to $AWS_ENDPOINT_URL over plain HTTP) and `imports` (at least so many modules more). All of it happens
+where the probe is loaded, and is counted as the client's. Loaded only when the variable is there. What cannot be
+planted is an error: a fault that silently is none would pass for a gate that does not see it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from typing import Any
 
 # Modules of the standard library, 3.9 to 3.14, that clients of S3 rarely import and that do nothing when imported. The
@@ -33,12 +32,6 @@ def play() -> None:
     injection = json.loads(os.environ["S3BENCH_FAULT_INJECTION"])
     for name, size in injection.items():
         _PLANTS[name](size)
-
-
-def _spin(seconds: float) -> None:
-    end_s = time.process_time() + seconds
-    while time.process_time() < end_s:
-        pass
 
 
 def _hold(size_bytes: int) -> None:
@@ -85,9 +78,8 @@ def _work(turns: int) -> int:
 
 
 _PLANTS: dict[str, Any] = {
-    "spin_s": _spin,
+    "turns": _work,
     "hold_bytes": _hold,
     "requests": _request,
     "imports": _import,
-    "instructions": _work,
 }
