@@ -11,18 +11,25 @@ fresh pairs. Target: the last two cover at least 94 %, and their mean is within 
 Autocorrelation: pairs of a first-order autoregressive series with a correlation of 0, 0.2 and 0.4 and a sigma of 5 %.
 It prints how often a change of d0 FAILs (or is SMALL), one of d1 PASSes, and one of 6 and 10 % FAILs: with pairs taken
 as independent, with widened bounds as the gate has them, and with means of blocks of 4 pairs where neighbours are found
-to be alike. The standard error of a share is printed nowhere: it is sqrt(p (1 - p) / gates).
+to be alike. Then the same of a machine whose speed in neighbouring runs is correlated, by 0 to 0.99: a first-order
+autoregressive series over the runs of ABBA and BAAB quads, scaled to the same sigma of a pair. Last, how alike
+neighbouring pairs were in the gates that `benchmarks/gate_truth.py` has recorded: the mean correlation of their ranks,
+which is about -1 / pairs for independent ones. The standard error of a share is printed nowhere: it is
+sqrt(p (1 - p) / gates).
 """
 
 import argparse
 import datetime as dt
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from unittest.mock import patch
 
+from gate_truth import DATA, outcomes
 from msgspec.structs import replace
+from scipy.stats import rankdata
 
 from s3bench.gate import sequential_test
 from s3bench.gate.conclusion import conclude
@@ -37,6 +44,14 @@ from s3bench.results.measurement import measure
 
 TESTS = 8
 POLICY = Policy(metrics=("total_time",), false_alarm=0.01 / TESTS)
+SIGMA = 0.05
+ASKED = (
+    (0.02, {Verdict.FAIL, Verdict.SMALL}),
+    (0.06, {Verdict.PASS, Verdict.SMALL}),
+    (0.06, {Verdict.FAIL}),
+    (0.10, {Verdict.FAIL}),
+)
+"""True changes, and the verdicts that are counted."""
 TODAY = dt.date(2026, 11, 25)
 _RUN = measure(iteration=0, total_s=1.0)
 
@@ -66,12 +81,28 @@ def ended(log_ratios: Sequence[float], policy: Policy) -> ClientCellEvidence:
     return cell
 
 
+Series = Callable[[random.Random, float, float, float, int], list[float]]
+"""Makes log-ratios of pairs: randomness, mean, sigma, correlation of neighbours, number of pairs."""
+
+
 def autoregressive(source: random.Random, mean: float, sigma: float, correlation: float, count: int) -> list[float]:
     """A first-order autoregressive series; independent values for a correlation of 0."""
     value, found = source.gauss(), []
     for _ in range(count):
         found.append(mean + sigma * value)
         value = correlation * value + math.sqrt(1 - correlation**2) * source.gauss()
+    return found
+
+
+def quads(source: random.Random, mean: float, sigma: float, correlation: float, count: int) -> list[float]:
+    """Pairs in ABBA and BAAB quads, whose runs follow one another on a machine with such a series of speeds."""
+    of_run = sigma / math.sqrt(2 * (1 - correlation))
+    speeds = autoregressive(source, 0.0, of_run, correlation, 2 * count)
+    found = []
+    for start in range(0, 2 * count, 4):
+        first, second, third, fourth = speeds[start : start + 4]
+        sign = source.choice((1, -1))
+        found += [mean + sign * (second - first), mean + sign * (third - fourth)]
     return found
 
 
@@ -154,27 +185,67 @@ def autocorrelation(gates: int) -> None:
             policy = Policy(metrics=("total_time",), false_alarm=0.01 / tests)
             for name, method in methods.items():
                 with patch.object(sequential_test, "widened", method):
-                    shares = [
-                        _share(correlation, truth, wanted, policy, gates)
-                        for truth, wanted in (
-                            (0.02, {Verdict.FAIL, Verdict.SMALL}),
-                            (0.06, {Verdict.PASS, Verdict.SMALL}),
-                            (0.06, {Verdict.FAIL}),
-                            (0.10, {Verdict.FAIL}),
-                        )
-                    ]
+                    shares = [_share(correlation, *asked, policy, gates) for asked in ASKED]
                 columns = "  ".join(f"{share:9.1%}" for share in shares)
                 print(f"{correlation:11}  {tests:5}  {name:11} {columns}", flush=True)
 
 
-def _share(correlation: float, truth: float, wanted: set[Verdict], policy: Policy, gates: int) -> float:
+def _share(
+    correlation: float, truth: float, wanted: set[Verdict], policy: Policy, gates: int, series: Series = autoregressive
+) -> float:
     source = random.Random(f"{correlation} {truth}")
     count = 0
     for _ in range(gates):
-        values = autoregressive(source, math.log1p(truth), 0.05, correlation, policy.looks.cap)
+        values = series(source, math.log1p(truth), SIGMA, correlation, policy.looks.cap)
         (row,) = decide_rows([ended(values, policy)], policy).rows
         count += row.verdict in wanted
     return count / gates
+
+
+def machines(gates: int) -> None:
+    """Print level and power where the speed of the machine is alike in neighbouring runs."""
+    print("\nof runs  of pairs  tests  d0 FAILs  d1 PASSes  6 % FAILs  10 % FAILs")
+    for correlation in (0.0, 0.3, 0.5, 0.7, 0.9, 0.99):
+        source = random.Random(f"{correlation}")
+        of_pairs = rank_correlation(quads(source, 0.0, SIGMA, correlation, 40_000))
+        for tests in (1, TESTS):
+            policy = Policy(metrics=("total_time",), false_alarm=0.01 / tests)
+            shares = [_share(correlation, *asked, policy, gates, quads) for asked in ASKED]
+            columns = "  ".join(f"{share:9.1%}" for share in shares)
+            print(f"{correlation:7}  {of_pairs:+8.3f}  {tests:5}{columns}", flush=True)
+
+
+def recorded() -> None:
+    """Print how alike neighbouring pairs were in live gates."""
+    print("\nlive gates            series  pairs  correlation  independent  standard error")
+    for name in ("aa", "aa-noise", "time+6%", "time+10%"):
+        for is_adjusted in (False, True):
+            found = [each for each in live_series(name, is_adjusted=is_adjusted) if len(each) >= POLICY.looks.pairs[0]]
+            if len(found) < 2:
+                continue
+            correlations = [rank_correlation(each) for each in found]
+            pairs = fmean(map(len, found))
+            print(
+                f"{name:9} {'adjusted' if is_adjusted else 'measured':9} {len(found):7} {pairs:6.1f} "
+                f"{fmean(correlations):+12.3f} {fmean(-1 / len(each) for each in found):+12.3f} "
+                f"{stdev(correlations) / math.sqrt(len(found)):15.3f}"
+            )
+
+
+def live_series(name: str, *, is_adjusted: bool) -> Iterator[list[float]]:
+    """The log-ratios of total time of each benchmark in a condition's gates, in the order of their pairs."""
+    for outcome in outcomes(DATA / f"{name}.jsonl"):
+        for cell in outcome["raw"]:
+            if cell["role"] != "benchmark" or (is_adjusted and not outcome["is_adjusted"]):
+                continue
+            has_raw = outcome["is_adjusted"] and not is_adjusted
+            yield cell["raw_log_ratios"] if has_raw else cell["log_ratios"]["total_time"]
+
+
+def rank_correlation(values: Sequence[float]) -> float:
+    """The correlation of the ranks of neighbouring values."""
+    ranks = rankdata(values) - (len(values) + 1) / 2
+    return float((ranks[1:] * ranks[:-1]).mean() / (ranks**2).mean())
 
 
 def main() -> None:
@@ -186,6 +257,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.autocorrelation:
         autocorrelation(options.gates)
+        machines(options.gates)
+        recorded()
     else:
         sizes(options.gates, options.failed)
 
