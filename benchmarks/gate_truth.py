@@ -66,7 +66,7 @@ SELECT = "cp and 4KB and not 5,000"
 POLICY = Policy(exact=DEFAULT_EXACT)
 SETTINGS = Settings(interval_s=None)
 INSTRUCTIONS_SELECT = "upload and cp and 4KB and not 100 and not 5,000"
-INSTRUCTIONS_TURNS = 100_000
+INSTRUCTIONS_TURNS = 100
 INSTRUCTIONS_PLANTED = 0.005
 NOISE_ON_S = (0.2, 4.0)
 NOISE_OFF_S = (0.2, 6.0)

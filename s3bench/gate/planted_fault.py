@@ -44,8 +44,8 @@ _EXACT = {FaultKind.REQUEST: "requests", FaultKind.IMPORT: "modules"}
 class PlantedFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A fault to plant: `amount` is in seconds, in bytes of memory, or a number of requests or imports.
 
-    Work is a fixed number of turns of a loop, and `amount` its time while it was calibrated; it takes longer where the
-    machine is slower, as the client does.
+    Work is a fixed number of turns, and `amount` its time while it was calibrated; it takes longer where the machine is
+    slower, as the client does.
 
     `share` is `amount` relative to what the client usually takes (0.03: 3 % more), 0 for requests and imports.
     `is_required`: a reliable gate catches it every time.

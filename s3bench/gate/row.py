@@ -50,8 +50,8 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     smallest that 95 of 100 would show as SMALL or FAIL; both by simulation with this `sigma`. `changes`
     lists the counts that differ. `waived_by` is the reason of a waiver. `is_capped`: there are as
     many pairs as the gate allows.
-    After a FAIL or SMALL, `change`, `low` and `high` come from `fresh_pairs` pairs that took no part in the verdict, or
-    they are corrected for the selection (`is_corrected`), unless it changes nothing.
+    After a FAIL or SMALL, `change`, `low` and `high` are those of these pairs and of `fresh_pairs` that took no part in
+    the verdict; they are corrected for the selection (`is_corrected`), unless it changes nothing.
     """
 
     benchmark: str

@@ -42,7 +42,7 @@ from s3bench.spec.definition import Definition, RequestMatch, Response
 CALIBRATING_RUNS = 15
 """Runs of the client without a fault; planted shares are taken of their medians."""
 
-_TRIED_TURNS = tuple(1_000_000 << doubled for doubled in range(10))
+_TRIED_TURNS = tuple(1000 << doubled for doubled in range(10))
 
 _INJECTED_PATH = "/s3bench-fault/"
 _RESPONSE = Response(match=RequestMatch(method="GET", path=f"{_INJECTED_PATH}*"), instances=None)
@@ -57,7 +57,7 @@ GateRunner = Callable[[PlantedFault, int], Iterator[GateStatus]]
 class Usual:
     """What one run of the client takes: medians of its total time and its peak memory.
 
-    `turns` of the planted loop take as long as such a run.
+    `turns` of the planted work take as long as such a run.
     """
 
     total_s: float
@@ -90,7 +90,7 @@ def calibrate(
 ) -> Usual:
     """Measure what a run takes, once warm. Raises `BadInput` where no fault can be planted.
 
-    The planted loop is calibrated in pairs of neighbouring runs, one of which carries about as much work as a run
+    The planted work is calibrated in pairs of neighbouring runs, one of which carries about as much of it as a run
     takes: the machine has the same speed in both.
     """
     with bench.workspace(definition.environment) as runner_of:
@@ -117,7 +117,7 @@ def calibrate(
     if median(shares) <= 0:
         raise S3BenchError(
             f"planted work takes no time in {client.label} running {title(definition)}",
-            f"with {turns:,} turns of a loop more, half of {runs} runs were not slower",
+            f"with a source text compiled {turns:,} times more, half of {runs} runs were not slower",
             "run the self-test while this machine does less else",
         )
     peaks = [run.peak_memory for run in measured if run.peak_memory is not None]

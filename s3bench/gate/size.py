@@ -1,12 +1,14 @@
-"""How large a change is that a gate has shown: from fresh pairs, or corrected for having been selected.
+"""How large a change is that a gate has shown: from the pairs that showed it and fresh ones, corrected for selection.
 
 A row FAILs because its pairs showed a large change, so the same pairs overstate it. Pairs that were run afterwards and
-take no part in the verdict do not: their estimate and interval are those of any other sample. Where there are none (the
-time was over, two documents, older records), the estimate is corrected by `s3bench.stats.selection`.
+take no part in the verdict do not. Both together say most: the estimate is that of all pairs, given that those of the
+verdict were selected (`s3bench.stats.selection`). Where there are no fresh ones (the time was over, two documents,
+older records), the pairs of the verdict are corrected alone.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist, median
 
 from msgspec.structs import replace
@@ -17,13 +19,12 @@ from s3bench.gate.pair_autocorrelation import widened
 from s3bench.gate.paired_series import CONFIDENCE, PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
-from s3bench.stats.selection import EarlierSelection, selected_estimate
+from s3bench.stats.selection import Selection, selected_estimate
 from s3bench.stats.t_distribution import upper_quantile
 
 SIZING_PAIRS = 12
-"""Fresh pairs of each benchmark whose change was shown: an exact interval, and some 3 % of a sigma of 10 %."""
+"""Fresh pairs of each benchmark whose change was shown."""
 
-_FRESH_PAIRS_MIN = 6  # fewer have no exact interval of 95 %
 _SHOWN = frozenset({Verdict.FAIL, Verdict.SMALL})
 _CERTAIN = 0.99
 """If the lower end of the interval would have been selected with this chance, the selection changes nothing."""
@@ -42,58 +43,66 @@ def cells_to_size(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tu
 def with_size(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> GateRow:
     """Replace `change`, `low` and `high` of a benchmark's row by size whose change was shown; others stay as they are.
 
-    `baseline` and `candidate` are those of the fresh pairs then.
+    With fresh pairs, `baseline` and `candidate` are those of all pairs that the size comes from.
     """
     if row.kind not in {RowKind.SIZE, RowKind.CREEP} or row.role is not Role.BENCHMARK or row.verdict not in _SHOWN:
         return row
     own = [cell for cell in cells if cell.role is Role.BENCHMARK and row.benchmark in {cell.title, ""}]
-    has_fresh = all(cell.sizing for cell in own)
-    fresh = _series([replace(cell, pairs=cell.sizing) for cell in own], row, policy) if has_fresh else None
-    if fresh is not None and fresh.count >= _FRESH_PAIRS_MIN:
-        return _sized(row, fresh)
-    return _corrected(row, own, policy)
+    looks = tuple(_looks(row, own, policy))
+    series, sized = looks[-1].series, row
+    if all(cell.sizing for cell in own):
+        cells = [replace(cell, pairs=(*cell.pairs[: looks[-1].pairs], *cell.sizing)) for cell in own]
+        whole = _series(cells, row, policy)
+        if whole.count > series.count:
+            series, sized = widened(whole).series, _sized(row, whole, whole.count - series.count)
+    return _corrected(sized, series, _selections(row, looks, policy, _error(series) * math.sqrt(series.count)))
 
 
-def _sized(row: GateRow, fresh: PairedSeries) -> GateRow:
-    low, high = fresh.interval()  # too few to show whether neighbours are alike
+def _sized(row: GateRow, whole: PairedSeries, fresh_pairs: int) -> GateRow:
+    low, high = whole.interval()
     return replace(
         row,
-        baseline=median(fresh.baseline),
-        candidate=median(fresh.candidate),
-        change=fresh.change(),
+        baseline=median(whole.baseline),
+        candidate=median(whole.candidate),
+        change=whole.change(),
         low=low,
         high=high,
-        adjustment=fresh.adjustment_facts(),
-        fresh_pairs=fresh.count,
-        reason=f"{row.reason}; size from {fresh.count} fresh pairs",
+        adjustment=whole.adjustment_facts(),
+        fresh_pairs=fresh_pairs,
+        reason=f"{row.reason}; size from {whole.count} pairs, {fresh_pairs} of them fresh",
     )
 
 
-def _corrected(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> GateRow:
-    """The row corrected by a normal approximation; as it is if the selection made no difference."""
-    looks = tuple(_looks(row, cells, policy))
+def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: float) -> tuple[Selection, ...]:
+    """What the estimates of which looks had to exceed; `spread` is the standard error of one pair."""
     assert row.level is not None
     assert row.d0 is not None
     assert row.d1 is not None
     d0, d1 = math.log1p(row.d0), math.log1p(row.d1)
-    series, _, miss = looks[-1]
-    estimate, error = series.estimate(), _error(series)
-    first, alarm, _ = next((look for look in looks if look[0].p_above(d0) <= row.level * look[1]), looks[-1])
-    needed = d0 + first.estimate() - first.lower_bound(row.level * alarm) if alarm else -math.inf
+    last = looks[-1]
+    estimate = last.series.estimate()
+    first = next((look for look in looks if look.series.p_above(d0) <= row.level * look.alarm), last)
+    needed = (
+        d0 + first.series.estimate() - first.series.lower_bound(row.level * first.alarm) if first.alarm else -math.inf
+    )
     threshold = -math.inf
     if row.verdict is Verdict.FAIL:  # not SMALL: neither the estimate nor the upper bound was below d1
-        stopped_early = series.is_paired and not row.is_capped and estimate >= d1
-        threshold = d1 if stopped_early else d1 + estimate - series.upper_bound(policy.miss * miss)
-    earlier = None
-    if first is series:
+        stopped_early = last.series.is_paired and not row.is_capped and estimate >= d1
+        threshold = d1 if stopped_early else d1 + estimate - last.series.upper_bound(policy.miss * last.miss)
+    if first is last:
         threshold = max(threshold, needed)
-    else:
-        earlier = EarlierSelection(threshold=needed, error=error * math.sqrt(series.count / first.count))
+    found = [] if first is last else [Selection(threshold=needed, error=spread / math.sqrt(first.series.count))]
+    return (*found, Selection(threshold=threshold, error=spread / math.sqrt(last.series.count)))
+
+
+def _corrected(row: GateRow, series: PairedSeries, selections: Sequence[Selection]) -> GateRow:
+    """The row corrected by a normal approximation; as it is if the selection made no difference."""
+    estimate, error = series.estimate(), _error(series)
     low = series.lower_bound((1 - CONFIDENCE) / 2)
-    if not error or not math.isfinite(error) or _is_certain(low, error, threshold, earlier):
+    if not error or not math.isfinite(error) or all(_is_certain(low, selection) for selection in selections):
         return row
-    found = selected_estimate(estimate, error=error, threshold=threshold, earlier=earlier, confidence=CONFIDENCE)
-    shown = math.log1p(row.at_least) if row.at_least is not None else -math.inf
+    found = selected_estimate(estimate, error=error, selections=selections, confidence=CONFIDENCE)
+    shown = -math.inf if row.at_least is None or row.fresh_pairs else math.log1p(row.at_least)
     value = min(max(found.estimate, shown), estimate)
     ends = found.low, max(found.high, value)
     low, high = ends if series.sign > 0 else (-ends[1], -ends[0])
@@ -103,24 +112,36 @@ def _corrected(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> G
         low=math.expm1(low) if math.isfinite(low) else None,
         high=math.expm1(high) if math.isfinite(high) else None,
         is_corrected=True,
-        reason=f"{row.reason}; size corrected for its selection",
+        reason=f"{row.reason}{',' if row.fresh_pairs else '; size'} corrected for its selection",
     )
 
 
-def _is_certain(value: float, error: float, threshold: float, earlier: EarlierSelection | None) -> bool:
+def _is_certain(value: float, selection: Selection) -> bool:
     """Whether a true `value` is selected almost always."""
-    thresholds = [(threshold, error), *([(earlier.threshold, earlier.error)] if earlier else [])]
-    return all(NormalDist().cdf((value - each) / spread) >= _CERTAIN for each, spread in thresholds)
+    return NormalDist().cdf((value - selection.threshold) / selection.error) >= _CERTAIN
 
 
-def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[tuple[PairedSeries, float, float]]:
-    """The looks that the row took part in, each with its shares of false alarms and misses; two documents have one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """The first `pairs` pairs (`None`: all runs) with the shares of false alarms and misses that this look spends."""
+
+    pairs: int | None
+    series: PairedSeries
+    alarm: float
+    miss: float
+
+
+def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[_Look]:
+    """The looks that the row took part in; two documents have one."""
     assert row.level is not None
     alarms = policy.looks.alarm_shares(row.level)
     for pairs, alarm, miss in zip(policy.looks.pairs, alarms, policy.looks.miss_shares, strict=True):
-        series = _series(cells, row, policy, pairs_max=pairs)
-        yield widened(series).series, *((alarm, miss) if series.is_paired else (1.0, 1.0))
-        if series.count >= row.pairs or not series.is_paired:
+        series = widened(_series(cells, row, policy, pairs_max=pairs)).series
+        if not series.is_paired:
+            yield _Look(pairs=None, series=series, alarm=1.0, miss=1.0)
+            return
+        yield _Look(pairs=pairs, series=series, alarm=alarm, miss=miss)
+        if series.count >= row.pairs:
             return
 
 

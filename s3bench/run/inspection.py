@@ -39,9 +39,9 @@ class Unavailable:
 class FaultInjection:
     """A fault of known size for a client to carry, so that a gate shows whether it sees it; zero plants nothing.
 
-    `turns`: turns of a fixed loop in Python. `hold_bytes`: memory touched and held until the end. `requests`: GET
-    requests more, on one connection of their own, to an endpoint of plain HTTP. `imports`: at least so many modules of
-    the standard library more. Programs that are not Python (`s5cmd`) cannot carry one.
+    `turns`: how often a fixed source text is compiled. `hold_bytes`: memory touched and held until the end. `requests`:
+    GET requests more, on one connection of their own, to an endpoint of plain HTTP. `imports`: at least so many modules
+    of the standard library more. Programs that are not Python (`s5cmd`) cannot carry one.
     """
 
     turns: int = 0

@@ -10,6 +10,7 @@ than that of the conditional maximum likelihood, which a single estimate near th
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,8 +24,8 @@ _LOWEST, _HIGHEST = -15.0, 4.0  # the values tried, in standard errors from the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierSelection:
-    """A selection by an earlier estimate, from a part of the same data, with the larger standard error `error`."""
+class Selection:
+    """An estimate of standard error `error`, from all of the data or the first part of it, was above `threshold`."""
 
     threshold: float
     error: float
@@ -40,23 +41,23 @@ class SelectedEstimate:
 
 
 def selected_estimate(
-    estimate: float,
-    *,
-    error: float,
-    threshold: float = -math.inf,
-    earlier: EarlierSelection | None = None,
-    confidence: float = 0.95,
+    estimate: float, *, error: float, selections: Sequence[Selection] = (), confidence: float = 0.95
 ) -> SelectedEstimate:
-    """Correct an estimate of standard error `error`, which was selected for being above `threshold`.
+    """Correct an estimate of standard error `error`, given that it, or earlier ones, were selected.
 
-    If an `earlier` estimate was selected instead, or as well, the later one is above its threshold only in part.
+    `selections` are in the order of the data. Where the last is of all data, the estimate itself is above its
+    threshold; what comes after the last selection was not selected and says more (Fithian, Sun and Taylor, Optimal
+    Inference After Model Selection, arXiv 1410.2597, 2014: data carving).
     """
     assert error > 0, "an estimate without error needs no correction"
-    least = min(max(threshold, estimate - _REACH * error), estimate - error / 100)
+    earlier = [each for each in selections if not math.isclose(each.error, error)]
+    of_all = [each.threshold for each in selections if each not in earlier]
+    least = max([estimate - _REACH * error, *of_all])
+    least = min(least, estimate - error / 100)
     below, above = _middles(least, estimate), _middles(estimate, estimate + _REACH * error)
     values = (estimate + error * np.linspace(_LOWEST, _HIGHEST, _VALUES)).tolist()
     both = np.concatenate([below[0], above[0]])
-    log_selected = _log_selected(both, error, earlier)
+    log_selected = np.log(np.maximum(_selected(both, error, earlier), np.finfo(np.float64).tiny))
 
     @cache
     def chance_of(value: float) -> float:
@@ -84,13 +85,19 @@ def _middles(low: float, high: float) -> tuple[NDArray[np.float64], float]:
     return middles, width
 
 
-def _log_selected(later: NDArray[np.float64], error: float, earlier: EarlierSelection | None) -> NDArray[np.float64]:
-    """The log of the chance that the earlier estimate was selected, given the later one.
+def _selected(later: NDArray[np.float64], error: float, selections: Sequence[Selection]) -> NDArray[np.float64]:
+    """The chance that earlier estimates were selected, given later ones of standard error `error`.
 
-    Given the later estimate, the earlier one is normal around it, whatever the true value: the later one is sufficient.
+    Given a later estimate, the one before it is normal around it, whatever the true value: the later one is sufficient.
     """
-    if earlier is None:
-        return np.zeros_like(later)
-    spread = math.sqrt(max(earlier.error**2 - error**2, 1e-12 * error**2))
-    chances = [math.erfc((earlier.threshold - value) / spread / math.sqrt(2)) / 2 for value in later.tolist()]
-    return np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+    if not selections:
+        return np.ones_like(later)
+    *before, last = selections
+    spread = math.sqrt(last.error**2 - error**2)
+    if not before:
+        return np.array([math.erfc((last.threshold - value) / spread / math.sqrt(2)) / 2 for value in later.tolist()])
+    most = max(last.threshold, float(later.max())) + _REACH * spread
+    middles, width = _middles(max(last.threshold, float(later.min()) - _REACH * spread), most)
+    density = np.exp(-(((middles - later[:, np.newaxis]) / spread) ** 2) / 2) / (spread * math.sqrt(2 * math.pi))
+    chances: NDArray[np.float64] = density @ _selected(middles, last.error, before) * width
+    return chances

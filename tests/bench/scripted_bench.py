@@ -26,8 +26,8 @@ MODULES = ("os", "sys")
 _Status = TypeVar("_Status")
 _TEMPLATE = measure(iteration=0, total_s=1.0)
 
-TURN_S = 50e-9
-"""Seconds that a turn of the planted loop takes."""
+TURN_S = 50e-6
+"""Seconds that a turn of the planted work takes."""
 
 
 def measured(total_s: float = 1.0, **figures: Any) -> Measurement:

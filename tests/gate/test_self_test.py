@@ -41,7 +41,7 @@ from tests.gate.simulated_gate import SizePolicy
 TODAY = dt.date(2026, 11, 21)
 POLICY = SizePolicy(exact=("requests", "modules"))
 FAULTS, _ = faults_for(POLICY, usual_s=0.1, usual_bytes=1e8)
-USUAL = Usual(total_s=0.1, peak_bytes=1e8, turns=2_000_000)
+USUAL = Usual(total_s=0.1, peak_bytes=1e8, turns=2_000)
 CELLS = {
     worsening: (
         paired(ratios(worsening, 0.002, 20)),
@@ -140,7 +140,7 @@ def test_an_interruption_comes_through_at_once() -> None:
 @pytest.mark.parametrize(
     ("fault", "injection"),
     [
-        (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(turns=120_000)),
+        (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(turns=120)),
         (PlantedFault(kind=FaultKind.MEMORY, amount=1000.4, share=0.06), FaultInjection(hold_bytes=1000)),
         (PlantedFault(kind=FaultKind.REQUEST, amount=1), FaultInjection(requests=1)),
         (PlantedFault(kind=FaultKind.IMPORT, amount=1), FaultInjection(imports=1)),
@@ -234,7 +234,7 @@ class TestCalibration:
         assert usual.peak_bytes == 108
         assert bench.workspaces_open == 0
 
-    def test_the_planted_loop_takes_its_share_whatever_the_speed_of_the_machine(
+    def test_the_planted_work_takes_its_share_whatever_the_speed_of_the_machine(
         self, bench: ScriptedBench, clients: dict[Side, FoundClient]
     ) -> None:
         def run_while_the_machine_slows_down(run: Run) -> Measurement:

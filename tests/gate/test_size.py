@@ -1,4 +1,4 @@
-"""The size of a change that a gate has shown: from fresh pairs, or corrected for the selection."""
+"""The size of a change that a gate has shown: from all pairs, corrected for the selection of those that showed it."""
 
 import datetime as dt
 import math
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.multiple_testing import decide_rows, pairs_needed
+from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.size import cells_to_size
@@ -29,18 +30,32 @@ def with_fresh(cell: ClientCellEvidence, *times: float) -> ClientCellEvidence:
     return replace(cell, sizing=paired(times).pairs)
 
 
-def test_the_size_is_that_of_the_fresh_pairs_and_the_verdict_that_of_the_others() -> None:
+def test_fresh_pairs_are_joined_to_those_of_the_verdict_which_they_do_not_change() -> None:
     cell = paired(ratios(0.2, 0.02))
-    row = row_of(with_fresh(cell, *ratios(0.1, 0.01, 12)))
+    row = row_of(with_fresh(cell, *ratios(0.2, 0.02, 12, turn=3)))
     plain = row_of(cell)
     assert (row.verdict, row.at_least, row.p, row.pairs) == (plain.verdict, plain.at_least, plain.p, plain.pairs)
-    assert row.fresh_pairs == 12
-    assert row.change == pytest.approx(0.1, abs=0.005)
-    assert row.low is not None
-    assert row.high is not None
-    assert row.low < 0.1 < row.high < 0.15
-    assert row.candidate == pytest.approx(1.1, abs=0.01)
-    assert row.reason.endswith("worse, above 2.0%; size from 12 fresh pairs")
+    assert (row.fresh_pairs, row.is_corrected) == (12, False)
+    assert row.change == pytest.approx(0.2, abs=0.005)
+    assert row.candidate == pytest.approx(1.2, abs=0.01)
+    assert row.reason.endswith("worse, above 2.0%; size from 32 pairs, 12 of them fresh")
+
+
+def test_fresh_pairs_show_the_size_more_closely_than_alone_and_than_those_of_the_verdict() -> None:
+    cell = paired(ratios(0.085, 0.1))
+    fresh = paired(ratios(0.06, 0.1, 12))
+    alone = series_of(fresh, "total_time")
+    row, corrected = row_of(replace(cell, sizing=fresh.pairs)), row_of(cell)
+    assert row.is_corrected
+    assert row.change is not None
+    assert 0.04 < row.change < 0.085
+    assert width(row.low, row.high) < min(width(*alone.interval()), width(corrected.low, corrected.high))
+    assert row.reason.endswith("size from 52 pairs, 12 of them fresh, corrected for its selection")
+
+
+def width(low: float | None, high: float | None) -> float:
+    assert high is not None
+    return high - (-1.0 if low is None else low)
 
 
 def test_fresh_pairs_change_nothing_of_a_row_that_passes() -> None:
@@ -48,9 +63,9 @@ def test_fresh_pairs_change_nothing_of_a_row_that_passes() -> None:
     assert row_of(with_fresh(cell, *ratios(0.3, 0.01, 12))) == row_of(cell)
 
 
-def test_five_fresh_pairs_have_no_interval_and_are_not_used() -> None:
+def test_as_many_fresh_pairs_are_used_as_there_was_time_for() -> None:
     cell = paired(ratios(0.2, 0.02))
-    assert row_of(with_fresh(cell, *ratios(0.1, 0.01, 5))).fresh_pairs == 0
+    assert row_of(with_fresh(cell, *ratios(0.1, 0.01, 5))).fresh_pairs == 5
 
 
 def test_a_change_far_above_its_limit_is_not_corrected() -> None:

@@ -1,10 +1,10 @@
 """A fault of known size, planted into a client that is otherwise its own self: how a gate shows what it can see.
 
-$S3BENCH_FAULT_INJECTION holds a JSON object with any of `turns` (of a fixed loop, so that the work grows with the
-client's own where the machine is slow), `hold_bytes` (memory to touch and to hold until the end), `requests` (GET
-requests more, to $AWS_ENDPOINT_URL over plain HTTP) and `imports` (at least so many modules more). All of it happens
-where the probe is loaded, and is counted as the client's. Loaded only when the variable is there. What cannot be
-planted is an error: a fault that silently is none would pass for a gate that does not see it.
+$S3BENCH_FAULT_INJECTION holds a JSON object with any of `turns` (how often a source text is compiled), `hold_bytes`
+(memory to touch and to hold until the end), `requests` (GET requests more, to $AWS_ENDPOINT_URL over plain HTTP) and
+`imports` (at least so many modules more). All of it happens where the probe is loaded, and is counted as the client's.
+Loaded only when the variable is there. What cannot be planted is an error: a fault that silently is none would pass for
+a gate that does not see it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,18 @@ _RARE = (
     *("ftplib", "poplib", "smtplib", "imaplib", "mailbox", "wsgiref.headers", "urllib.robotparser", "socketserver"),
     *("http.cookiejar", "http.server", "xml.dom.minidom"),
 )
+# Where neighbours slow the machine, the time to compile it varies as the start of a client does (standard deviations of
+# its log over minutes: 0.24; 0.21 to create a client, 0.28 to import botocore), and a loop of arithmetic half as much.
+_SOURCE = """
+class Shape:
+    names = {"first": 1, "second": [2, 3]}
+
+    def members(self, wanted, more=4):
+        for name, shape in self.names.items():
+            if name != wanted and shape > more:
+                yield name, shape, [name] * more
+        return {"size": len(self.names) + more}
+"""
 _HTTP_TIMEOUT_S = 30.0
 _HELD: list[bytearray] = []
 
@@ -70,11 +82,9 @@ def _import(count: int) -> None:
         )
 
 
-def _work(turns: int) -> int:
-    value = 0
-    for turn in range(turns):
-        value = (value * 31 + turn) & 0xFFFFFF
-    return value
+def _work(turns: int) -> None:
+    for _ in range(turns):
+        compile(_SOURCE, "work", "exec")
 
 
 _PLANTS: dict[str, Any] = {
