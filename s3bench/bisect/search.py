@@ -327,7 +327,10 @@ class _SearchState:
         )
 
     def _narrowed(self, row: GateRow) -> Policy:
-        """The policy for a change at least as large as shown so far; a mean over benchmarks uses half the zone."""
+        """The policy for a change at least as large as shown so far; a mean over benchmarks uses half the zone.
+
+        What was shown is the change itself, which the floor of a short program's d1 must not enlarge.
+        """
         policy = self._policy(self.bisection.policy)
         zone = policy.indifference_zone(row.metric)
         assert zone is not None
@@ -337,7 +340,7 @@ class _SearchState:
         ]
         at_least = max(each.at_least for each in shown if each.at_least is not None)
         scale = 2 if row.kind is RowKind.CREEP else 1
-        narrowed = replace(zone, d1=max(zone.d0, scale * at_least))
+        narrowed = replace(zone, d1=max(zone.d0, scale * at_least), floor_d1=0.0)
         return replace(policy, metrics=(row.metric,), zones={**policy.zones, row.metric: narrowed})
 
     def _policy(self, policy: Policy) -> Policy:

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from s3bench.cli.quantity import SECONDS
+from s3bench.cli.quantity import SECONDS, FiniteRange
 from s3bench.spec.suite import Suite
 
-CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
+CHANCE = FiniteRange(min=0, max=0.5, min_open=True, max_open=True)
 """The type of an option that is the chance of an error."""
 
 select_option = click.option(

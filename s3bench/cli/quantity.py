@@ -1,5 +1,6 @@
 """Quantities in options: parses them, and names the option when they are wrong."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -38,6 +39,17 @@ class QuantityType(click.ParamType):  # type: ignore[type-arg]  # generic in new
         if self._is_file:
             return complete_file(ctx, param, incomplete)
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers without `nan`, which click finds inside any range, and without `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse text, or a default that is a number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 SECONDS = QuantityType(partial(parse_seconds, above_zero=True))

@@ -39,13 +39,15 @@ class AdjustmentFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     `speed_slope` and `wait_slope` are changes of the metric's logarithm per change of the covariate's; 0 where it was
     not measured. `machine_shift` is the relative change of the machine's speed from the baseline's runs to the
     candidate's. `moved` names the covariate that the candidate moved, in which case nothing is adjusted.
-    `sigma_raw`, `change_raw`, `low_raw` and `high_raw` are the row's figures without the adjustment.
+    `sigma` is the standard deviation of the adjusted log-ratios, and `sigma_raw`, `change_raw`, `low_raw` and
+    `high_raw` are the figures of the same pairs without the adjustment.
     """
 
     speed_slope: float = 0.0
     wait_slope: float = 0.0
     machine_shift: float | None = None
     moved: str = ""
+    sigma: float | None = None
     sigma_raw: float | None = None
     change_raw: float | None = None
     low_raw: float | None = None

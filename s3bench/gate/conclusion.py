@@ -90,7 +90,7 @@ def _decided(
         return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing was compared",)
     if unfinished:
         return Verdict.INCONCLUSIVE, unfinished
-    small = [row for row in deciding if row.verdict is Verdict.SMALL]
+    small = [row for row in deciding if row.verdict is Verdict.SMALL and not row.waived_by]
     if small:
         return Verdict.SMALL, tuple(f"{row.subject}: {row.reason}" for row in small)
     waived = sum(bool(row.waived_by) for row in deciding)
@@ -125,7 +125,7 @@ def _failures(cells: Sequence[CellEvidence]) -> Iterator[str]:
 
 
 def _waived(row: GateRow, waivers: Sequence[Waiver], today: dt.date) -> GateRow:
-    if row.verdict is not Verdict.FAIL or not row.decides:
+    if row.verdict not in {Verdict.FAIL, Verdict.SMALL} or not row.decides:
         return row
     for waiver in waivers:
         if waiver.covers(row) and not waiver.is_expired(today) and waiver.allows(row):
@@ -141,19 +141,22 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: 
             yield f"{subject} expired on {waiver.expires}"
         elif not covered:
             yield f"{subject} covers no row of this gate"
-        elif not any(row.verdict is Verdict.FAIL for row in covered):
+        elif all(row.verdict is Verdict.PASS for row in covered):
             yield f"{subject} is no longer needed"
-        elif not any(row.waived_by for row in covered):
+        elif not any(row.waived_by or row.verdict is Verdict.INCONCLUSIVE for row in covered):
             yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
 
 
 def _without_texts(row: GateRow) -> GateRow:
     """The row without what does not decide: texts, and what former versions did not compute.
 
-    These are what the test detects, the size of a change that was shown, and limits of exact metrics.
+    These are what the test detects, the shares of its looks, the size of a change that was shown, and limits of exact
+    metrics.
     """
     waived_by = bool(row.waived_by) * "waived"
-    row = replace(row, reason="", warnings=(), waived_by=waived_by, detectable=None, detectable_small=None)
+    row = replace(row, reason="", warnings=(), waived_by=waived_by, alarm_shares=())
+    adjustment = row.adjustment and replace(row.adjustment, sigma=None)
+    row = replace(row, detectable=None, detectable_small=None, adjustment=adjustment)
     if row.verdict in {Verdict.FAIL, Verdict.SMALL}:
         row = replace(row, change=None, low=None, high=None, is_corrected=False)
     return replace(row, d0=None, d1=None) if row.kind is RowKind.EXACT else row

@@ -55,13 +55,14 @@ def with_detectable(row: GateRow, policy: Policy) -> GateRow:
     if row.sigma is None or row.d0 is None or row.d1 is None or row.level is None:
         return row
     limits = Limits(d0=math.log1p(row.d0), d1=math.log1p(row.d1))
-    found = detectable(sigma=row.sigma, looks=policy.looks, limits=limits, level=row.level, miss=policy.miss)
+    alarms = tuple(row.level * share for share in row.alarm_shares)
+    found = detectable(sigma=row.sigma, looks=policy.looks, limits=limits, alarms=alarms, miss=policy.miss)
     return found.in_row(row)
 
 
-def detectable(*, sigma: float, looks: Looks, limits: Limits, level: float, miss: float) -> Detectable:
-    """What a test of level `level` detects with all looks, if the pairs' log-ratios have the deviation `sigma`."""
-    lowers, uppers, estimate = _gates(looks, level, miss) * max(sigma, _SIGMA_MIN)
+def detectable(*, sigma: float, looks: Looks, limits: Limits, alarms: tuple[float, ...], miss: float) -> Detectable:
+    """What a test detects with all looks of these levels, if the pairs' log-ratios have the deviation `sigma`."""
+    lowers, uppers, estimate = _gates(looks, alarms, miss) * max(sigma, _SIGMA_MIN)
     lower: NDArray[np.float64] = np.maximum.accumulate(lowers)
     upper: NDArray[np.float64] = np.minimum.accumulate(uppers)
     columns = np.arange(lower.shape[1])
@@ -112,24 +113,23 @@ def _least(happens: Callable[[float], _Outcomes], low: float, high: float) -> fl
 
 
 @lru_cache(maxsize=64)
-def _gates(looks: Looks, level: float, miss: float) -> NDArray[np.float64]:
+def _gates(looks: Looks, alarms: tuple[float, ...], miss: float) -> NDArray[np.float64]:
     """Lower bound, upper bound and estimate of each look (rows) of each gate (columns), for a deviation of 1."""
-    bounds = [_look(looks, number, level, miss) for number in range(len(looks.pairs))]
+    bounds = [_look(looks, number, alarm, miss) for number, alarm in enumerate(alarms)]
     return np.array(bounds).swapaxes(0, 1)
 
 
-def _look(looks: Looks, number: int, level: float, miss: float) -> NDArray[np.float64]:
-    pairs, share, missed = looks.pairs[number], looks.alarm_shares(level)[number], miss * looks.miss_shares[number]
-    alarm = level * share
+def _look(looks: Looks, number: int, alarm: float, miss: float) -> NDArray[np.float64]:
+    pairs, missed = looks.pairs[number], miss * looks.miss_shares[number]
     if pairs > _EXACT_PAIRS_MAX:
         z = NormalDist().inv_cdf
         error = _RANK_LOSS / math.sqrt(pairs)
         estimate = _draws(looks.cap)[:, :pairs].mean(axis=1)
-        lowest = estimate - z(1 - alarm) * error if share else np.full(_GATES, -math.inf)
+        lowest = estimate - z(1 - alarm) * error if alarm else np.full(_GATES, -math.inf)
         return np.array([lowest, estimate + z(1 - missed) * error, estimate])
     averages = _walsh_averages(looks.cap, pairs)
     size = averages.shape[1]
-    above, below = critical_count(pairs, alarm) if share else size + 1, critical_count(pairs, missed)
+    above, below = critical_count(pairs, alarm) if alarm else size + 1, critical_count(pairs, missed)
     unbounded = np.full(_GATES, math.inf)
     return np.array(
         [

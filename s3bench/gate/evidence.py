@@ -4,7 +4,7 @@ Figures are kept as measured, in the units of `s3bench.results.metrics`.
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -54,7 +54,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     modules: tuple[str, ...] | None = None
     files: tuple[str, ...] | None = None
     system_calls: dict[str, int] | None = None
-    instructions: int | None = None
+    instructions: Annotated[int, msgspec.Meta(gt=0)] | None = None
 
 
 class SideFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

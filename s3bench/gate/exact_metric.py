@@ -11,7 +11,8 @@ from enum import StrEnum
 import msgspec
 
 from s3bench.gate.evidence import CellEvidence, Inspection, Side
-from s3bench.results.measurement import Measurement
+from s3bench.results.load import LoadMeasurement
+from s3bench.results.measurement import AnyMeasurement, Measurement
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 
 INSTRUCTIONS = "instructions"
@@ -21,6 +22,7 @@ PAGE_BYTES = 4096
 COUNTED_PAIRS = 2
 """Pairs after which counts that do not differ are equal for good: further runs only widen the ranges of both sides."""
 INSTRUCTION_TOLERANCE = 0.001
+PER_MILLION = 1_000_000
 
 Counts = Mapping[str, int]
 
@@ -51,7 +53,7 @@ class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactMetric:
-    """A metric of counts by name, taken from every measurement or from inspections only.
+    """A metric of counts by name, taken from every measurement of a client or of a load, or from inspections only.
 
     `tolerance` is the relative difference that is still regarded as equal; `confirming_runs` is the number of runs of
     each side that confirms a difference. With `counts_pages`, the limits of peak memory are those of the count, so that
@@ -61,6 +63,7 @@ class ExactMetric:
     name: str
     meaning: str
     of_measurement: Callable[[Measurement], Counts | None] | None = None
+    of_load: Callable[[LoadMeasurement], Counts | None] | None = None
     of_inspection: Callable[[Inspection], Counts | None] | None = None
     tolerance: float = 0.0
     counts_pages: bool = False
@@ -89,6 +92,12 @@ def _minor_faults(measurement: Measurement) -> Counts | None:
     return None if measurement.minor_faults is None else {"minor faults": measurement.minor_faults}
 
 
+def _failed_operations(measurement: LoadMeasurement) -> Counts | None:
+    load = measurement.load
+    ended = load.operations + load.failed
+    return {each.label: round((each.count - each.retried) * PER_MILLION / ended) for each in load.failures if ended}
+
+
 def _each(names: Sequence[str] | None) -> Counts | None:
     return None if names is None else dict.fromkeys(names, 1)
 
@@ -102,6 +111,11 @@ EXACT_METRICS = (
         meaning="page faults without disk, with the limits of peak memory",
         of_measurement=_minor_faults,
         counts_pages=True,
+    ),
+    ExactMetric(
+        name="failed_operations",
+        meaning="operations of a load that failed for good, by reason, in a million",
+        of_load=_failed_operations,
     ),
     ExactMetric(name="modules", meaning="Python modules imported", of_inspection=lambda each: _each(each.modules)),
     ExactMetric(name="files", meaning="files opened", of_inspection=lambda each: _each(each.files)),
@@ -124,9 +138,14 @@ def counts_of(cell: CellEvidence, metric: ExactMetric, side: Side) -> tuple[Coun
     if metric.of_inspection:
         seen = [metric.of_inspection(inspection) for inspection in cell.inspections(side)]
     else:
-        assert metric.of_measurement
-        seen = [metric.of_measurement(run) if isinstance(run, Measurement) else None for run in cell.counted(side)]
+        seen = [_counts_of_run(metric, run) for run in cell.counted(side)]
     return tuple(counts for counts in seen if counts is not None)
+
+
+def _counts_of_run(metric: ExactMetric, run: AnyMeasurement) -> Counts | None:
+    if isinstance(run, LoadMeasurement):
+        return metric.of_load(run) if metric.of_load else None
+    return metric.of_measurement(run) if metric.of_measurement else None
 
 
 def compare_counts(

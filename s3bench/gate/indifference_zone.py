@@ -18,7 +18,8 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     A change up to `d0` is negligible, one of `d1` or more must not pass. A change below `floor` is negligible whatever
     its relative size. The floor of `d1` is as many times `floor` as `d1` is of `d0`, so that there is room for SMALL
-    between the two limits of a short run as well; `floor_d1` is another one, in the metric's unit.
+    between the two limits of a short run as well; `floor_d1` is another one, in the metric's unit. Whatever the floors,
+    the limit d1 is at least d0.
     """
 
     d0: float
@@ -32,7 +33,8 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         least_d1 = least * self.d1 / self.d0 if self.d0 > 0 else least + self.d1
         if self.floor_d1 is not None:
             least_d1 = self.floor_d1 / baseline if baseline > 0 else 0.0
-        return Limits(d0=math.log1p(max(self.d0, least)), d1=math.log1p(max(self.d1, least_d1)))
+        d0 = max(self.d0, least)
+        return Limits(d0=math.log1p(d0), d1=math.log1p(max(self.d1, least_d1, d0)))
 
     def halved(self) -> "IndifferenceZone":
         """The zone for the mean over many benchmarks, where a smaller change matters because all of them share it."""
@@ -69,6 +71,15 @@ def default_indifference_zone(metric: Metric) -> IndifferenceZone | None:
     return _ZONES.get(metric.unit)
 
 
+def judged_by_size() -> tuple[str, ...]:
+    """The metrics that can decide a gate by size: those with an indifference zone, except s3bench's own."""
+    return tuple(
+        name
+        for name, metric in METRICS_BY_NAME.items()
+        if default_indifference_zone(metric) and not name.startswith("harness.")
+    )
+
+
 def former_indifference_zone(zone: IndifferenceZone) -> IndifferenceZone:
     """The zone as it was in records of version 1: one floor of both limits, which was 2 ms by default for times."""
     floor = _FORMER_TIME_FLOOR if zone is TIME_INDIFFERENCE_ZONE else zone.floor
@@ -78,11 +89,13 @@ def former_indifference_zone(zone: IndifferenceZone) -> IndifferenceZone:
 def parse_indifference_zone(text: str) -> tuple[str, IndifferenceZone]:
     """Parse `METRIC=D0,D1[,FLOOR]`, as `total_time=2%,6%,500us` or `peak_memory=1%,3%,256KiB`. Raises `BadInput`."""
     name, _, limits = text.partition("=")
-    metric = METRICS_BY_NAME.get(name.strip())
+    able = judged_by_size()
+    metric = METRICS_BY_NAME[name.strip()] if name.strip() in able else None
     default = None if metric is None else default_indifference_zone(metric)
     if metric is None or default is None:
-        able = ", ".join(name for name, metric in METRICS_BY_NAME.items() if default_indifference_zone(metric))
-        raise BadInput(f"--zone {text}: {name!r} is not a metric with an indifference zone", fix=f"use one of {able}")
+        raise BadInput(
+            f"--zone {text}: {name!r} is not a metric with an indifference zone", fix=f"use one of {', '.join(able)}"
+        )
     try:
         return metric.name, _zone(limits.split(","), metric, default)
     except ValueError as error:

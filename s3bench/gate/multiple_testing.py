@@ -132,20 +132,23 @@ def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[Sequential
 def _test_family(tests: list[SequentialTest], policy: Policy, *, is_over: bool) -> list[SequentialTest]:
     looks = policy.looks
     alarms = looks.alarm_shares(policy.false_alarm / max(len(tests), 1))
+    for test in tests:
+        test.alarms = alarms
     for pairs, alarm, miss in zip(looks.pairs, alarms, looks.miss_shares, strict=True):
         for test in tests:
             if test.pairs >= pairs and not test.is_settled:
                 test.take(pairs)
-                test.look(share=alarm, miss=policy.miss * miss)
+                if test.series.is_known:
+                    test.look(share=alarm, miss=policy.miss * miss)
         _reject(tests, policy.false_alarm)
     enough = looks.pairs[0]
     for test in tests:
         if test.pairs < enough:  # no look took place; unpaired runs have a single look with the whole budget
             test.take()
-            if not test.series.is_paired and test.series.count >= enough:
+            if not test.series.is_paired and test.series.count >= enough and test.series.is_known:
                 test.look(share=1.0, miss=policy.miss)
         elif is_over:
-            test.last_look(policy, alarms)
+            test.last_look(policy)
     _reject(tests, policy.false_alarm)
     return tests
 

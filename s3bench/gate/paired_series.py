@@ -21,6 +21,9 @@ from s3bench.stats import rank_sum
 from s3bench.stats.signed_rank import SignedRankTest
 
 CONFIDENCE = 0.95
+KNOWN_SHARE_MIN = 0.95
+"""The share of pairs, or of runs of a side, that must have a figure for a test. The limit is that of covariates, for
+which `s3bench.gate.adjustment` has simulations."""
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties
@@ -28,13 +31,14 @@ class PairedSeries:
     """The figures of both sides in the metric's unit, all positive; of equal length and order if `is_paired`.
 
     `explained` is what covariates explain of each pair's log-ratio; empty if nothing is adjusted. `adjustment` has the
-    facts about it.
+    facts about it. `known_share` is the share of pairs, or of the runs of the side with fewer, that have a figure.
     """
 
     baseline: tuple[float, ...]
     candidate: tuple[float, ...]
     is_paired: bool
     sign: int = 1
+    known_share: float = 1.0
     explained: tuple[float, ...] = ()
     adjustment: AdjustmentFacts | None = None
 
@@ -42,6 +46,11 @@ class PairedSeries:
     def count(self) -> int:
         """The number of pairs, or the smaller number of runs."""
         return min(len(self.baseline), len(self.candidate))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether enough of the pairs or runs have a figure: those that have none are no random choice."""
+        return self.known_share >= KNOWN_SHARE_MIN
 
     @cached_property
     def worsenings(self) -> tuple[float, ...]:
@@ -107,13 +116,14 @@ class PairedSeries:
             candidate=self.baseline,
             is_paired=self.is_paired,
             sign=self.sign,
+            known_share=self.known_share,
             explained=tuple(-each for each in self.explained),
             adjustment=self.adjustment,
         )
 
     def raw(self) -> "PairedSeries":
         """The same without the adjustment."""
-        return PairedSeries(baseline=self.baseline, candidate=self.candidate, is_paired=self.is_paired, sign=self.sign)
+        return replace(self, explained=(), adjustment=None)
 
     def adjustment_facts(self) -> AdjustmentFacts | None:
         """The facts about the adjustment with the figures as they are without it; `None` if nothing was adjusted."""
@@ -122,7 +132,12 @@ class PairedSeries:
         raw = self.raw()
         low, high = raw.interval()
         return msgspec.structs.replace(
-            self.adjustment, sigma_raw=raw.sigma, change_raw=raw.change(), low_raw=low, high_raw=high
+            self.adjustment,
+            sigma=self.sigma,
+            sigma_raw=raw.sigma,
+            change_raw=raw.change(),
+            low_raw=low,
+            high_raw=high,
         )
 
     @cached_property
@@ -159,14 +174,17 @@ def series_of(
             tuple(value for run in cell.runs(side) if (value := figure(run, metric)) is not None and value > 0)
             for side in Side
         ]
-        return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign)
+        known = [len(side) / max(len(cell.runs(name)), 1) for side, name in zip(sides, Side, strict=True)]
+        return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign, known_share=min(known))
+    pairs = cell.pairs[:pairs_max]
     both = [
         (pair, before, after)
-        for pair in cell.pairs[:pairs_max]
+        for pair in pairs
         if (before := figure(pair.baseline, metric) or 0) > 0 and (after := figure(pair.candidate, metric) or 0) > 0
     ]
     baseline, candidate = tuple(before for _, before, _ in both), tuple(after for _, _, after in both)
-    series = PairedSeries(baseline=baseline, candidate=candidate, is_paired=True, sign=sign)
+    known_share = len(both) / max(len(pairs), 1)
+    series = PairedSeries(baseline=baseline, candidate=candidate, is_paired=True, sign=sign, known_share=known_share)
     if not is_adjusted:
         return series
     log_ratios = [math.log(after / before) for _, before, after in both]
@@ -183,4 +201,11 @@ def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
         for side in ([each.baseline for each in series], [each.candidate for each in series])
     ]
     explained = tuple(map(fmean, zip(*(each.explained or (0.0,) * each.count for each in series), strict=False)))
-    return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign, explained=explained)
+    return PairedSeries(
+        baseline=sides[0],
+        candidate=sides[1],
+        is_paired=True,
+        sign=series[0].sign,
+        known_share=min(each.known_share for each in series),
+        explained=explained,
+    )

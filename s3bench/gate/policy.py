@@ -1,6 +1,7 @@
 """The policy of a gate: which metrics decide, their indifference zones, and the allowed error probabilities."""
 
 import difflib
+import math
 from typing import Annotated
 
 import msgspec
@@ -11,6 +12,7 @@ from s3bench.gate.indifference_zone import (
     IndifferenceZone,
     default_indifference_zone,
     former_indifference_zone,
+    judged_by_size,
 )
 from s3bench.gate.looks import Looks, Spending
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME
@@ -50,7 +52,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def with_former_limits(self) -> "Policy":
         """The policy with the zones declared that were in force while both limits had the same floor."""
-        zones = ((name, self.indifference_zone(name)) for name in METRICS_BY_NAME if _is_of_client(name))
+        zones = ((name, self.indifference_zone(name)) for name in judged_by_size())
         return replace(self, zones={name: former_indifference_zone(zone) for name, zone in zones if zone is not None})
 
     @property
@@ -61,22 +63,33 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def informational(self) -> tuple[str, ...]:
         """The metrics that are shown if they changed, but decide nothing."""
-        return tuple(
-            m.name
-            for m in METRICS
-            if m.name not in self.metrics and _is_of_client(m.name) and self.indifference_zone(m.name)
-        )
+        able = frozenset(judged_by_size()).difference(self.metrics)
+        return tuple(metric.name for metric in METRICS if metric.name in able)
 
+    def tests_by_size(self, benchmarks: int) -> int:
+        """The number of tests that share `false_alarm`: every metric of each benchmark, and of the mean of several."""
+        return len(self.metrics) * (benchmarks + (benchmarks > 1))
 
-def _is_of_client(name: str) -> bool:
-    return not name.startswith("harness.")
+    def can_fail_by_size(self, benchmarks: int) -> bool:
+        """Whether any look has enough pairs to FAIL anything among so many benchmarks; true if counts alone decide.
+
+        The p-value of a signed-rank test is at least 0.5 to the power of the pairs, and the strictest level of Holm's
+        procedure is that of the first rejection.
+        """
+        if not self.metrics:
+            return True
+        level = self.false_alarm / self.tests_by_size(benchmarks)
+        shares = self.looks.alarm_shares(level)
+        return any(0.5**pairs <= level * share for pairs, share in zip(self.looks.pairs, shares, strict=True))
+
+    def pairs_to_fail(self, benchmarks: int) -> int:
+        """The least even number of pairs with which a last look can FAIL anything among so many benchmarks."""
+        return 2 * math.ceil((math.log2(self.tests_by_size(benchmarks)) - math.log2(self.false_alarm)) / 2)
 
 
 def check_gating(names: tuple[str, ...]) -> tuple[str, ...]:
     """Check that each of `names` has an indifference zone; raises `BadInput` with the nearest valid name."""
-    able = [
-        name for name, metric in METRICS_BY_NAME.items() if default_indifference_zone(metric) and _is_of_client(name)
-    ]
+    able = judged_by_size()
     for name in names:
         if name not in able:
             near = difflib.get_close_matches(name, able, n=1)

@@ -10,6 +10,7 @@ History of the format (`schema_version`):
 """
 
 import datetime as dt
+import math
 from typing import Any
 
 import msgspec
@@ -161,6 +162,12 @@ def _check(record: GateRecord, source: str) -> None:
         check_looks(policy.looks)
     except BadInput as error:
         raise BadInput(f"{source}: $.policy: {error.what}", error.why, error.fix) from error
+    for name, zone in policy.zones.items():
+        if not 0 <= zone.d0 < zone.d1 < math.inf:
+            raise BadInput(
+                f"{source}: $.policy.zones.{name}: d0 is {zone.d0:g} and d1 is {zone.d1:g}",
+                fix="d0 is at least 0 and below d1",
+            )
     unknown = [name for name in policy.exact if name not in EXACT_BY_NAME]
     if unknown:
         raise BadInput(

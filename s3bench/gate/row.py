@@ -43,9 +43,10 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     the metric's unit. `change` is the Hodges-Lehmann estimate of the relative change of the metric (0.05: 5 % more),
     `low` and `high` its unadjusted 95 % interval. `at_least` and `at_most` bound the worsening (0.05: 5 % worse) at the
     levels that decide, `d0` and `d1` are the indifference zone. `p` is the p-value of "the worsening is d0 or less":
-    the least of all looks, each divided by its share; `level` is the level it had to reach. In an informational row `p`
-    is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the standard deviation of the pairs' log-ratios.
-    All of these are adjusted for the machine, if `adjustment` is there and nothing moved; the medians are not.
+    the least of all looks, each divided by its share (`alarm_shares`); `level` is the level it had to reach. In an
+    informational row `p` is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the standard deviation of the
+    pairs' log-ratios. All of these are adjusted for the machine, if `adjustment` is there and nothing moved; the
+    medians are not.
     `detectable` is the smallest worsening that 95 of 100 gates with all looks would FAIL, `detectable_small` the
     smallest that 95 of 100 would show as SMALL or FAIL; both by simulation with this `sigma`. `changes`
     lists the counts that differ. `waived_by` is the reason of a waiver. `is_capped`: there are as
@@ -72,6 +73,7 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     d1: float | None = None
     p: float | None = None
     level: float | None = None
+    alarm_shares: tuple[float, ...] = ()
     sigma: float | None = None
     adjustment: AdjustmentFacts | None = None
     detectable: float | None = None

@@ -32,7 +32,7 @@ class SequentialTest:
 
     A mirrored test exchanges baseline and candidate to detect an improvement. `p` is the least p-value of "the
     worsening is d0 or less" so far, each divided by its look's share, and `level` the level from Holm's procedure.
-    `series` has the pairs taken so far, and `tested` the same as they are tested.
+    `series` has the pairs taken so far, and `tested` the same as they are tested. `alarms` are the shares of the looks.
     """
 
     cells: Sequence[CellEvidence]
@@ -41,6 +41,7 @@ class SequentialTest:
     zone: IndifferenceZone
     is_mirrored: bool = False
     is_adjusted: bool = True
+    alarms: tuple[float, ...] = ()
     series: PairedSeries = field(init=False)
     tested: WidenedSeries = field(init=False)
     limits: Limits | None = None
@@ -129,17 +130,18 @@ class SequentialTest:
             self.p = min(self.p, tested.p_above(self.limits.d0) / share)
         self.at_most = min(self.at_most, tested.upper_bound(miss))
 
-    def last_look(self, policy: Policy, alarms: tuple[float, ...]) -> None:
+    def last_look(self, policy: Policy) -> None:
         """Test all pairs that are there with what the looks so far left of the error budget, since the time is over.
 
-        `alarms` are the looks' shares of the false alarms. Without further pairs there is nothing to test.
+        Without further pairs there is nothing to test.
         """
         taken = max((count for count in policy.looks.pairs if count <= self.pairs), default=0)
         if taken and self.pairs > taken and not self.is_settled:
             self.take()
             looks = policy.looks
             miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
-            self.look(share=looks.left(alarms, self.pairs), miss=miss)
+            if self.series.is_known:
+                self.look(share=looks.left(self.alarms, self.pairs), miss=miss)
             self.had_last_look = True
 
     def open_test(self, policy: Policy) -> OpenTest:
@@ -164,7 +166,7 @@ class SequentialTest:
         if not looks.pairs[0] <= self.pairs < looks.cap or self.limits is None or sigma is None:
             return float(looks.pairs[0])
         estimate = self.series.estimate()
-        alarm = self.level * looks.left(looks.alarm_shares(self.level), self.pairs)
+        alarm = self.level * looks.left(self.alarms, self.pairs)
         miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
         above = math.inf if self.is_above else _pairs_for(estimate - self.limits.d0, sigma, alarm)
         below = math.inf if self.is_below else _pairs_for(self.limits.d1 - estimate, sigma, miss)
@@ -201,6 +203,7 @@ class SequentialTest:
             d1=math.expm1(self.limits.d1),
             p=self.p,
             level=self.level,
+            alarm_shares=self.alarms,
             sigma=tested.sigma,
             adjustment=measured.adjustment_facts(),
             warnings=(*_warnings(series), *filter(None, (self.tested.warning,))),
@@ -213,9 +216,12 @@ class SequentialTest:
 
     def _reason(self, row: GateRow, policy: Policy) -> str:
         first, worse = policy.looks.pairs[0], "better" if self.is_mirrored else "worse"
+        unit = "pairs" if self.series.is_paired else "runs of a side"
+        if row.verdict is Verdict.INCONCLUSIVE and not self.series.is_known:
+            return f"{1 - self.series.known_share:.0%} of the {unit} have no {self.metric} above 0"
         if row.verdict is Verdict.INCONCLUSIVE and self.series.count < first:
-            unit = "pairs; the first look needs" if self.series.is_paired else "runs of each side; a verdict needs"
-            return f"{self.series.count} {unit} {first}"
+            needs = "pairs; the first look needs" if self.series.is_paired else "runs of each side; a verdict needs"
+            return f"{self.series.count} {needs} {first}"
         at_least = "" if row.at_least is None else f"at least {row.at_least:+.1%}"
         at_most = "" if row.at_most is None else f"at most {row.at_most:+.1%}"
         match row.verdict:
@@ -244,6 +250,9 @@ def _relative(log_ratio: float) -> float | None:
 
 
 def _warnings(series: PairedSeries) -> Iterator[str]:
+    if series.known_share < 1:
+        unit = "pairs" if series.is_paired else "runs of a side"
+        yield f"{1 - series.known_share:.0%} of the {unit} have no figure above 0 and are left out"
     if series.adjustment is not None and series.adjustment.moved:
         yield f"not adjusted for the machine: {series.adjustment.moved} differs between the two sides"
     values = series.worsenings if series.is_paired else ()

@@ -132,14 +132,21 @@ class _Look:
 
 
 def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Iterator[_Look]:
-    """The looks that the row took part in; two documents have one."""
-    assert row.level is not None
-    alarms = policy.looks.alarm_shares(row.level)
-    for pairs, alarm, miss in zip(policy.looks.pairs, alarms, policy.looks.miss_shares, strict=True):
+    """The looks that the row took part in; two documents have one.
+
+    The last look of a gate whose time was over has what the others left.
+    """
+    looks = policy.looks
+    for number, pairs in enumerate(looks.pairs):
         series = widened(_series(cells, row, policy, pairs_max=pairs)).series
         if not series.is_paired:
             yield _Look(pairs=None, series=series, alarm=1.0, miss=1.0)
             return
+        taken = min(len(cell.pairs[:pairs]) for cell in cells)
+        alarm, miss = (
+            (shares[number] if taken == pairs else looks.left(shares, taken))
+            for shares in (row.alarm_shares, looks.miss_shares)
+        )
         yield _Look(pairs=pairs, series=series, alarm=alarm, miss=miss)
         if series.count >= row.pairs:
             return

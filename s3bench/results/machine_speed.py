@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
+from typing import Annotated
 
 import msgspec
 
@@ -53,7 +54,7 @@ class MachineSpeed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     their number. Rates can be compared between runs of one s3bench on one Python on one machine.
     """
 
-    rate: float
+    rate: Annotated[float, msgspec.Meta(gt=0)]
     error: float
     probes: int
 

@@ -3,6 +3,7 @@
 What an oracle answers with certainty shows the course; noise shows the error bound, with fixed seeds.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -307,6 +308,8 @@ def test_steps_are_compared_with_what_the_ends_show_at_least(size: float) -> Non
     assert zone.d0 == 0.02
     assert zone.d1 == ends.row.at_least
     assert 0.02 < zone.d1 < size
+    below_the_floor = replace(zone, floor=0.05)
+    assert below_the_floor.limits(1.0).d1 == pytest.approx(math.log1p(max(zone.d1, 0.05)))
 
 
 def test_the_surest_change_of_the_ends_alone_is_searched_for() -> None:

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from s3bench.cli.quantity import SECONDS, parse_duration, parse_option, parse_size
 from s3bench.errors import BadInput
 from s3bench.units import parse_bytes
+from tests.cli.conftest import Here
 
 
 @click.command()
@@ -37,3 +38,23 @@ def test_a_duration_has_a_unit_and_a_size_is_at_least_a_byte() -> None:
         with pytest.raises(BadInput, match=f'--it is "{text}", which is not') as caught:
             read("--it", text)
         assert caught.value.fix.startswith("write ")
+
+
+@pytest.mark.parametrize("text", ["nan", "-nan", "inf", "1e999"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("gate", "--false-alarm"),
+        ("gate", "--miss"),
+        ("bisect", "--error"),
+        ("tune", "--machine-price"),
+        ("tune", "--request-prices", "1"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_refused_by_the_name_of_the_option(
+    here: Here, option: tuple[str, ...], text: str
+) -> None:
+    finished = here(*option, text)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert f"Invalid value for '{option[1]}'" in finished.stderr
+    assert "is not a finite number" in finished.stderr or "is not in the range" in finished.stderr

@@ -282,6 +282,18 @@ def test_a_waiver_holds_on_its_last_day_and_after_it_no_more() -> None:
         assert concluded(SLOW, waivers=[waiver]).verdict is verdict
 
 
+def test_a_small_change_can_be_waived_too() -> None:
+    waiver = replace(WAIVER, benchmark="slight", ceiling="8%")
+    conclusion = concluded(SLIGHT, *CONTROLS, policy=ONE_LOOK, waivers=[waiver])
+    assert (conclusion.verdict, conclusion.warnings) == (Verdict.PASS, ())
+    assert conclusion.reasons == ("every change is below its limit: 1 rows, 1 of them waived",)
+
+
+def test_a_waiver_of_a_row_that_is_undecided_is_not_called_needless() -> None:
+    conclusion = concluded(NOISY, *CONTROLS, policy=ONE_LOOK, waivers=[replace(WAIVER, benchmark="noisy")])
+    assert (conclusion.verdict, conclusion.warnings) == (Verdict.INCONCLUSIVE, ())
+
+
 def test_a_waiver_that_is_not_needed_is_reported() -> None:
     conclusion = concluded(paired(ratios(0.0, 0.01), name="slow"), waivers=[WAIVER])
     assert conclusion.verdict is Verdict.PASS

@@ -21,7 +21,8 @@ POLICY = Policy(metrics=("total_time",))
 
 
 def found(sigma: float, looks: Looks = POLICY.looks) -> Detectable:
-    return detectable(sigma=sigma, looks=looks, limits=LIMITS, level=POLICY.false_alarm, miss=POLICY.miss)
+    alarms = tuple(POLICY.false_alarm * share for share in looks.alarm_shares(POLICY.false_alarm))
+    return detectable(sigma=sigma, looks=looks, limits=LIMITS, alarms=alarms, miss=POLICY.miss)
 
 
 def verdicts(worsening: float, sigma: float, seed: int) -> list[Verdict | None]:

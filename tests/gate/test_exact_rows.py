@@ -2,12 +2,14 @@
 
 import pytest
 
-from s3bench.gate.evidence import ClientCellEvidence, Inspection
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, LoadCellEvidence
 from s3bench.gate.exact_metric import DEFAULT_EXACT
+from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.results.load import Failures, LoadMeasurement
 from tests.gate.evidence_maker import (
     inspected,
     of_pairs,
@@ -17,6 +19,7 @@ from tests.gate.evidence_maker import (
     run,
     wired,
 )
+from tests.report.loads import load, loop
 
 
 def exact_row(cell: ClientCellEvidence, name: str) -> GateRow:
@@ -131,3 +134,22 @@ def test_a_declared_zone_of_memory_is_that_of_faults_too() -> None:
     policy = Policy(metrics=(), exact=("minor_faults",), zones={"peak_memory": zone})
     row = only(decide_rows([faulting(10_400)], policy), "minor_faults", RowKind.EXACT)
     assert row.verdict is Verdict.PASS
+
+
+def test_operations_that_failed_in_every_loop_fail_a_load() -> None:
+    """In a million, so that a quicker endpoint may fail more often in the same time."""
+    slow_down = Failures(label="503 SlowDown", count=30, retried=10, time_lost=0.0, body_bytes=0)
+    quiet = [loop(load("get", operations=1000, failed=0)) for _ in range(10)]
+    failing = [loop(load("get", operations=980, failed=20, failures=(slow_down,))) for _ in range(10)]
+    policy = Policy(metrics=(), exact=("failed_operations",))
+
+    def row_of(baseline: list[LoadMeasurement], candidate: list[LoadMeasurement]) -> GateRow:
+        cell = LoadCellEvidence(name="get", baseline=tuple(baseline), candidate=tuple(candidate))
+        (row,) = exact_rows(cell, policy)
+        return row
+
+    row = row_of(quiet, failing)
+    assert (row.verdict, row.reason) == (Verdict.FAIL, "1 more: 503 SlowDown (0 -> 20000)")
+    assert row_of(quiet, quiet).verdict is Verdict.PASS
+    assert row_of(failing, quiet).verdict is Verdict.PASS
+    assert row_of(quiet[:3], failing[:3]).verdict is Verdict.INCONCLUSIVE

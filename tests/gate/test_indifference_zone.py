@@ -12,12 +12,14 @@ from s3bench.gate.indifference_zone import (
     TIME_INDIFFERENCE_ZONE,
     IndifferenceZone,
     default_indifference_zone,
+    judged_by_size,
     parse_indifference_zone,
     render_indifference_zone,
 )
+from s3bench.gate.policy import check_gating
 from s3bench.results.metrics import METRICS_BY_NAME
 
-ABLE = [name for name, metric in METRICS_BY_NAME.items() if default_indifference_zone(metric)]
+ABLE = judged_by_size()
 
 
 def test_the_limits_of_a_large_baseline_are_the_relative_ones() -> None:
@@ -117,12 +119,18 @@ def test_a_wrong_zone_is_reported_with_a_right_one(text: str, reported: str) -> 
     assert "2%,6%" in caught.value.fix or "1%,3%" in caught.value.fix
 
 
-@pytest.mark.parametrize("name", ["totaltime", "", "wire.requests", "max_cpu"])
+@pytest.mark.parametrize("name", ["totaltime", "", "wire.requests", "max_cpu", "harness.turnaround_time"])
 def test_a_metric_that_cannot_be_judged_by_size_is_reported_with_those_that_can(name: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_indifference_zone(f"{name}=2%,6%")
     assert repr(name) in caught.value.what
     assert "total_time" in caught.value.fix
+    assert "harness." not in caught.value.fix
+
+
+def test_the_metrics_of_an_indifference_zone_are_those_that_may_gate() -> None:
+    assert check_gating(ABLE) == ABLE
+    assert {"total_time", "load.latency.p99"} < set(ABLE) < set(METRICS_BY_NAME)
 
 
 @pytest.mark.parametrize("name", ABLE)

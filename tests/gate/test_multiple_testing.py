@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import ClientCellEvidence, Role
+from s3bench.gate.evidence import ClientCellEvidence, LoadCellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks, Spending
@@ -25,6 +25,7 @@ from tests.gate.evidence_maker import (
     unpaired,
 )
 from tests.gate.simulated_gate import SizePolicy
+from tests.report.loads import load, loop
 
 TIME_ALONE = Policy(metrics=("total_time",))
 ONE_LOOK = Looks(pairs=(40,))
@@ -144,7 +145,33 @@ def test_a_metric_that_was_not_measured_is_inconclusive() -> None:
 def test_figures_missing_in_most_pairs_leave_too_few() -> None:
     cell = of_pairs([(run(), run(peak_memory=10**8 if number < 4 else None)) for number in range(40)])
     row = only(decide_rows([cell], Policy()), "peak_memory")
-    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "4 pairs; the first look needs 10")
+    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "90% of the pairs have no peak_memory above 0")
+
+
+@pytest.mark.parametrize("count", [10, 40])
+def test_a_metric_that_more_than_one_pair_in_twenty_lacks_is_inconclusive(count: int) -> None:
+    lacking = count // 20 + 1
+    cell = of_pairs([(run(), run(peak_memory=None if number < lacking else 10**8)) for number in range(count)])
+    assert only(decide_rows([cell], Policy()), "peak_memory").verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_single_pair_in_twenty_without_a_figure_is_left_out_and_reported() -> None:
+    quiet = [run(peak_memory=round(10**8 * each)) for each in ratios(0.0, 0.001)]
+    cell = of_pairs([(run(), each) for each in [run(peak_memory=None), *quiet[:39]]])
+    row = only(decide_rows([cell], Policy()), "peak_memory")
+    assert (row.verdict, row.pairs) == (Verdict.PASS, 19)
+    assert "5% of the pairs have no figure above 0 and are left out" in row.warnings
+
+
+def test_runs_of_a_document_in_which_nothing_succeeded_are_not_left_out_quietly() -> None:
+    loops = [loop(load("get")) for _ in range(15)]
+    stalled = [loop(load("get", operations=0)) for _ in range(4)]
+    policy = Policy(metrics=("load.operations_rate",), exact=())
+    for candidate, verdict in ((loops, Verdict.PASS), (loops[:11] + stalled, Verdict.INCONCLUSIVE)):
+        cell = LoadCellEvidence(name="get", baseline=tuple(loops), candidate=tuple(candidate))
+        row = only(decide_rows([cell], policy), "load.operations_rate")
+        assert row.verdict is verdict
+    assert row.reason == "27% of the runs of a side have no load.operations_rate above 0"
 
 
 @pytest.mark.parametrize(
@@ -539,3 +566,13 @@ def test_what_is_shown_stays_shown_as_pairs_come_in(drawn: list[tuple[float, lis
             assert row.verdict is not None
             assert row.verdict in MAY_BECOME[reported.get((row.benchmark, row.kind), Verdict.INCONCLUSIVE)]
             reported[row.benchmark, row.kind] = row.verdict
+
+
+def test_rows_say_how_their_looks_shared_the_level_of_their_family() -> None:
+    """By that level before Holm's procedure: a row that is tested last has the largest level, and the same shares."""
+    policy = Policy(metrics=("total_time",), looks=Looks(spending=Spending.BY_USE))
+    alone = decide_rows([paired(ratios(0.2, 0.02))], policy).rows[0]
+    family = decide_rows([paired(ratios(0.2, 0.02, turn=turn), name=f"{turn}") for turn in range(5)], policy).rows
+    assert alone.alarm_shares == (0.25, 0.25, 0.5)
+    assert {row.alarm_shares for row in family if row.kind is RowKind.SIZE} == {(0.0, 0.25, 0.75)}
+    assert max(row.level or 0.0 for row in family) == policy.false_alarm

@@ -4,8 +4,12 @@ import pytest
 
 from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import MEMORY_INDIFFERENCE_ZONE, TIME_INDIFFERENCE_ZONE, IndifferenceZone
+from s3bench.gate.looks import Looks, Spending
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
+from s3bench.gate.row import RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME
+from tests.gate.evidence_maker import paired, ratios
 
 
 def test_wall_time_and_peak_memory_decide_by_default() -> None:
@@ -32,6 +36,42 @@ def test_every_other_metric_of_a_size_informs_but_never_the_harness() -> None:
     assert "cpu_time" not in policy.informational
     assert "wire.requests" not in policy.informational
     assert not any(name.startswith("harness.") for name in policy.informational)
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 6])
+@pytest.mark.parametrize("metrics", [("total_time",), GATING_METRICS])
+def test_every_metric_of_every_benchmark_and_of_their_mean_is_a_test(benchmarks: int, metrics: tuple[str, ...]) -> None:
+    policy = Policy(metrics=metrics)
+    cells = [paired(ratios(0.0, 0.01, 10), name=f"b{number}") for number in range(benchmarks)]
+    rows = [row for row in decide_rows(cells, policy).rows if row.level is not None]
+    assert policy.tests_by_size(benchmarks) == len(rows)
+    assert min(row.level or 1.0 for row in rows) == policy.false_alarm / len(rows)
+
+
+@pytest.mark.parametrize("pairs", [(4,), (6, 8), (8,), (10,), (12,), (6, 10), (10, 20, 40)])
+@pytest.mark.parametrize("benchmarks", [1, 2, 6])
+def test_it_can_fail_something_exactly_when_the_clearest_regression_fails(
+    pairs: tuple[int, ...], benchmarks: int
+) -> None:
+    policy = Policy(metrics=("total_time",), looks=Looks(pairs=pairs, spending=Spending.BY_USE))
+    cells = [paired(ratios(1.0, 0.0, pairs[-1]), name=f"b{number}") for number in range(benchmarks)]
+    verdicts = {row.verdict for row in decide_rows(cells, policy).rows if row.kind is RowKind.SIZE}
+    assert policy.can_fail_by_size(benchmarks) is (Verdict.FAIL in verdicts)
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 5, 6, 40])
+def test_the_pairs_that_a_fail_needs_suffice_and_two_fewer_do_not(benchmarks: int) -> None:
+    def can_fail(pairs: int) -> bool:
+        return Policy(looks=Looks(pairs=(pairs,), spending=Spending.BY_USE)).can_fail_by_size(benchmarks)
+
+    needed = Policy().pairs_to_fail(benchmarks)
+    assert needed % 2 == 0
+    assert can_fail(needed)
+    assert not can_fail(needed - 2)
+
+
+def test_counts_alone_can_fail_with_any_number_of_pairs() -> None:
+    assert Policy(metrics=(), looks=Looks(pairs=(2,), spending=Spending.BY_USE)).can_fail_by_size(6)
 
 
 @pytest.mark.parametrize(

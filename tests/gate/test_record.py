@@ -204,6 +204,7 @@ def test_a_record_of_a_newer_version_is_refused_whatever_else_it_holds() -> None
         (changed(policy={"false_alarm": 0}), "$.policy.false_alarm"),
         (changed(policy={"miss": 1.0}), "$.policy.miss"),
         (changed(policy={"zones": {"total_time": {"d0": None, "d1": 1, "floor": 0}}}), "$.policy.zones[...].d0"),
+        (changed(cells=[{"name": "x", "baseline_inspections": [{"instructions": 0}]}]), "inspections[0].instructions"),
         (changed(cells=[{"name": "x", "pairs": [{"order": "AB"}]}]), "$.cells[0].pairs[0]"),
         (changed(cells=[{"name": "x", "role": "spectator"}]), "'spectator' - at `$.cells[0].role`"),
     ],
@@ -219,6 +220,11 @@ def test_what_is_no_record_is_refused_with_the_path(text: bytes, reported: str) 
     [
         ({"policy": {"metrics": ["total_tme"]}}, "gate.json: $.policy: 'total_tme' is not a metric"),
         ({"policy": {"zones": {"x": {"d0": 0, "d1": 1, "floor": 0}}}}, "gate.json: $.policy: 'x' is not a metric"),
+        (
+            {"policy": {"zones": {"total_time": {"d0": 0.06, "d1": 0.02, "floor": 0}}}},
+            "gate.json: $.policy.zones.total_time: d0 is 0.06 and d1 is 0.02",
+        ),
+        ({"policy": {"zones": {"total_time": {"d0": -2, "d1": 0.02, "floor": 0}}}}, "zones.total_time: d0 is -2"),
         ({"policy": {"looks": {"pairs": []}}}, "gate.json: $.policy: looks: not a valid list of looks"),
         ({"policy": {"looks": {"pairs": [20, 10]}}}, "gate.json: $.policy: looks: not a valid list of looks"),
         ({"policy": {"exact": ["prayers"]}}, "gate.json: $.policy.exact: "),

@@ -15,7 +15,7 @@ from s3bench.bench.local import open_bench
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import read_suite, runnable
 from s3bench.cli.gate.options import GateOptions
-from s3bench.cli.gate.output import GateOutput
+from s3bench.cli.gate.output import GateOutput, is_of_strict
 from s3bench.cli.gate.progress import GateProgress
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -58,21 +58,23 @@ def decide(options: GateOptions) -> ExitCode:
         assert replayed.conclusion is not None
         if record.conclusion is not None and not replayed.conclusion.agrees_with(record.conclusion):
             click.echo(f"s3bench: the replayed verdict differs from that of s3bench {record.s3bench}", err=True)
+        if options.strict:
+            replayed = replace(replayed, options={**replayed.options, "strict": True}).concluded()
     elif options.is_live:
         replayed = _live(options, _record(options, policy), output)
     else:
         replayed = _documents(options, _record(options, policy))
     output.finish(replayed)
-    return _exit_code(replayed, strict=options.strict)
+    return _exit_code(replayed)
 
 
-def _exit_code(record: GateRecord, *, strict: bool) -> ExitCode:
+def _exit_code(record: GateRecord) -> ExitCode:
     assert record.conclusion is not None
     match record.conclusion.verdict:
         case Verdict.PASS:
             return ExitCode.DONE
         case Verdict.SMALL:
-            return ExitCode.FAIL if strict else ExitCode.DONE
+            return ExitCode.FAIL if is_of_strict(record) else ExitCode.DONE
         case Verdict.FAIL:
             return ExitCode.FAIL
         case Verdict.INCONCLUSIVE:
@@ -108,6 +110,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
     assert options.candidate is not None
     specs = {Side.BASELINE: parse_client_spec(options.baseline), Side.CANDIDATE: parse_client_spec(options.candidate)}
     definitions, skipped = _definitions(options, specs)
+    options.check_pairs(len(definitions))
     with ticker_for("pairs", quiet=options.quiet) as progress:
         for line in skipped:
             progress.say(f"skipped: {line}")

@@ -19,6 +19,9 @@ NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
 
 _OF_RUNS = {
+    "select": "-k",
+    "suite": "--suite",
+    "no_adjust": "--no-adjust",
     "tls": "--tls",
     "max_time": "--max-time",
     "data_interval": "--data-interval",
@@ -29,6 +32,17 @@ _OF_RUNS = {
     "timeout": "--timeout",
 }
 """What only matters where clients are run: the options by the names of their parameters."""
+
+_OF_RULES = {
+    "metrics": "--metric",
+    "exact": "--exact",
+    "no_exact": "--no-exact",
+    "zones": "--zone",
+    "false_alarm": "--false-alarm",
+    "miss": "--miss",
+    "waivers": "--waivers",
+}
+"""What a record holds already, in the same form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,22 +118,46 @@ class GateOptions:
         exact = () if self.no_exact else self.exact or DEFAULT_EXACT
         if self.counts_instructions and INSTRUCTIONS not in exact:
             exact = (*exact, INSTRUCTIONS)
-        looks = parse_looks(self.pairs, spending=Spending.BY_USE)
-        if 0.5**looks.cap > self.false_alarm * looks.share(len(looks.pairs) - 1):
-            raise BadInput(
-                f"--pairs {self.pairs}: with {looks.cap} pairs nothing could ever FAIL",
-                f"the chance of a false alarm could not be kept to {self.false_alarm:g}",
-                "ask for more pairs at the last look",
-            )
         return Policy(
             metrics=check_gating(sized) if self.metrics else GATING_METRICS,
             exact=tuple(dict.fromkeys(exact)),
             zones=dict(parse_indifference_zone(text) for text in self.zones),
-            looks=looks,
+            looks=parse_looks(self.pairs, spending=Spending.BY_USE),
             false_alarm=self.false_alarm,
             miss=self.miss,
             adjusts=not self.no_adjust,
         )
+
+    def check_pairs(self, benchmarks: int) -> None:
+        """Refuse looks with too few pairs to FAIL anything among so many benchmarks. Raises `BadInput`."""
+        policy = self.policy
+        if not policy.can_fail_by_size(benchmarks):
+            of_benchmarks = f"{benchmarks} benchmark{'s' * (benchmarks != 1)}"
+            tests = policy.tests_by_size(benchmarks)
+            raise BadInput(
+                f"--pairs {self.pairs}: with {policy.looks.cap} pairs nothing could ever FAIL by size",
+                f"{tests} test{'s' * (tests != 1)} of {of_benchmarks} share a chance of a false alarm of "
+                f"{self.false_alarm:g}",
+                f"ask for at least {policy.pairs_to_fail(benchmarks)} pairs at the last look, or select fewer "
+                "benchmarks with -k",
+            )
+
+    @property
+    def written(self) -> tuple[tuple[str, Path], ...]:
+        """The files that are written, each with its option."""
+        named = (
+            ("-o", self.output),
+            ("--junit", self.junit),
+            ("--markdown", self.markdown),
+            ("--comment", self.comment),
+        )
+        return tuple((option, path) for option, path in named if path is not None)
+
+    @property
+    def read(self) -> tuple[tuple[str, Path], ...]:
+        """The files that are read, each with its option; that of an argument is empty."""
+        named = (("--replay", self.replay), ("--waivers", self.waivers), *(("", path) for path in self.files))
+        return tuple((option, path) for option, path in named if path is not None)
 
     @property
     def settings(self) -> Settings:
@@ -173,6 +211,19 @@ class GateOptions:
             raise BadInput(
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
+        self._check_use(given)
+        assert self.policy.metrics is not None
+        assert self.max_time_s is None or self.max_time_s > 0
+
+    def _check_use(self, given: frozenset[str]) -> None:
+        """Refuse options that would change nothing of a replay or of two documents."""
+        recorded = [option for name, option in _OF_RULES.items() if self.replay and name in given]
+        if recorded:
+            raise BadInput(
+                f"{recorded[0]} cannot be combined with --replay",
+                "a replay applies the rules and the waivers of its record",
+                f"leave {' and '.join(recorded)} out",
+            )
         senseless = [] if self.is_live else [option for name, option in _OF_RUNS.items() if name in given]
         senseless += [] if self.rounds is None else ["--rounds"]
         if senseless:
@@ -180,8 +231,6 @@ class GateOptions:
             raise BadInput(
                 f"{senseless[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(senseless)} out"
             )
-        assert self.policy.metrics is not None
-        assert self.max_time_s is None or self.max_time_s > 0
 
     def _check_self_test(self) -> None:
         senseless = {

@@ -1,6 +1,9 @@
 """Writes a gate's record and reports; where they go is checked before anything runs."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from time import monotonic
@@ -11,7 +14,7 @@ from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.cli.terminal import stdout_paints, stdout_width
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, MachineError, S3BenchError
 from s3bench.gate.record import GateRecord, encode_record
 from s3bench.report.gate.annotations import render_annotations
 from s3bench.report.gate.junit import render_junit
@@ -22,6 +25,46 @@ from s3bench.results.file import check_output, write_whole
 _KEEP_EVERY_S = 5.0
 
 
+def check_written(options: GateOptions) -> None:
+    """Check, before anything runs, that every file can be written and that none has two purposes. Raises `BadInput`."""
+    taken = [*options.read]
+    for option, path in options.written:
+        other = next((each for each, known in taken if _is_one_file(path, known)), None)
+        if other is not None:
+            raise BadInput(
+                f"{option} {path} is also {f'the file of {other}' if other else 'an argument'}",
+                "each report has a file of its own, and what is read is not overwritten",
+                "pass another file",
+            )
+        taken.append((option, path))
+    for option, path in options.written:
+        if option == "--markdown":
+            _check_appendable(path)
+        else:
+            check_output(path, force=options.force)
+
+
+def _is_one_file(first: Path, second: Path) -> bool:
+    """Whether two paths are of one file, which need not exist yet."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _check_appendable(path: Path) -> None:
+    if path.is_dir():
+        raise BadInput(f"cannot write to {path}: it is a directory", fix=f"pass a file, for example {path}/summary.md")
+    if not path.parent.is_dir():
+        raise BadInput(f"cannot write to {path}: {path.parent} is not a directory", fix="create that directory first")
+    written = path if path.exists() else path.parent
+    if not os.access(written, os.W_OK):
+        raise BadInput(
+            f"cannot write to {path}: {'it' if written == path else written} is not writable",
+            fix="pass another file, or change the permissions",
+        )
+
+
 class GateOutput:
     """The files and the stdout of one gate. Raises `BadInput` at once where a file could not be written."""
 
@@ -29,11 +72,7 @@ class GateOutput:
         self._options = options
         self._kept_at_s = -_KEEP_EVERY_S
         self._said: tuple[str, ...] = ()
-        for path in (options.output, options.junit, options.comment):
-            if path is not None:
-                check_output(path, force=options.force)
-        if options.markdown is not None and not options.markdown.parent.is_dir():
-            raise BadInput(f"cannot write to {options.markdown}: {options.markdown.parent} is not a directory")
+        check_written(options)
 
     def keep(self, record: GateRecord) -> None:
         """Put what was measured so far where a crash does not lose it, now and then."""
@@ -56,26 +95,52 @@ class GateOutput:
             )
 
     def finish(self, record: GateRecord) -> None:
-        """Write every report that was asked for, and the table or the record to stdout."""
-        options = self._options
+        """Save the record, print it or the table, and write every report that was asked for.
+
+        What cannot be written keeps nothing else from being written. Raises `MachineError` about all of it at the end.
+        """
+        options, is_strict = self._options, is_of_strict(record)
+        failures: list[S3BenchError] = []
         if options.output is not None:
-            write_whole(encode_record(record), options.output, is_measured=True)
-        if options.junit is not None:
-            write_whole(render_junit(record), options.junit)
-        if options.comment is not None:
-            write_whole(render_comment(record).encode(), options.comment)
-        if options.markdown is not None:
-            _append(render_summary(record), options.markdown)
+            with _collected(failures):
+                write_whole(encode_record(record), options.output, is_measured=True)
+        with _collected(failures):
+            self._print(record, kept=None if failures else options.output or options.replay)
         if options.annotations:
             source_of = partial(_source_in, Path.cwd(), record.candidate.label)
-            unescaped(sys.stderr).write(render_annotations(record, source_of=source_of))
-        if options.as_json:
+            unescaped(sys.stderr).write(render_annotations(record, source_of=source_of, is_strict=is_strict))
+        if options.junit is not None:
+            with _collected(failures):
+                write_whole(render_junit(record, is_strict=is_strict), options.junit)
+        if options.comment is not None:
+            with _collected(failures):
+                write_whole(render_comment(record).encode(), options.comment)
+        if options.markdown is not None:
+            with _collected(failures):
+                _append(render_summary(record), options.markdown)
+        if failures:
+            raise MachineError("\n".join(map(str, failures)))
+
+    def _print(self, record: GateRecord, *, kept: Path | None) -> None:
+        if self._options.as_json:
             print_whole(encode_record(record), is_measured=True)
             return
-        width = stdout_width()
-        color = stdout_paints()
-        kept = options.output or options.replay
-        print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept, said=self._said))
+        verbose, said = self._options.verbose, self._said
+        width, color = stdout_width(), stdout_paints()
+        print_styled(render_gate(record, width=width, color=color, verbose=verbose, kept=kept, said=said))
+
+
+def is_of_strict(record: GateRecord) -> bool:
+    """Whether the gate of this record is strict, so that SMALL fails it."""
+    return record.options.get("strict") is True
+
+
+@contextmanager
+def _collected(failures: list[S3BenchError]) -> Iterator[None]:
+    try:
+        yield
+    except S3BenchError as error:
+        failures.append(error)
 
 
 def _source_in(root: Path, candidate: str, file: str) -> str:
@@ -92,4 +157,4 @@ def _append(text: str, path: Path) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise BadInput(f"cannot write to {path}", error.strerror or str(error)) from error
+        raise MachineError(f"cannot write to {path}", error.strerror or str(error)) from error

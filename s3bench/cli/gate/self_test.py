@@ -13,6 +13,7 @@ from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import runnable
 from s3bench.cli.gate.options import GateOptions
+from s3bench.cli.gate.output import check_written
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
@@ -47,7 +48,7 @@ from s3bench.gate.self_test import (
 )
 from s3bench.report.gate.self_test import render_self_test, verdict_line
 from s3bench.results.document import render_time
-from s3bench.results.file import check_output, write_whole
+from s3bench.results.file import write_whole
 from s3bench.spec.definition import Definition
 
 _SEEDS = 2**32
@@ -57,14 +58,14 @@ _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
 def self_test(options: GateOptions) -> ExitCode:
     """Test the gate on a real client, print what it caught, and say whether it can be trusted."""
     policy = options.policy
-    if options.output is not None:
-        check_output(options.output, force=options.force)
+    check_written(options)
     _check_visible(options, policy)
     test = None
     try:
         with ticker_for("gates", quiet=options.quiet) as progress:
             found = _client(options, progress)
             definitions = _definitions(options, found.kind)
+            options.check_pairs(len(definitions))
             for test in _tested(options, policy, found, definitions, progress):
                 if options.output is not None:
                     write_whole(encode_self_test(test.concluded()), options.output, durable=False, is_measured=True)

@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from s3bench.cli.completion_items import complete_clients
-from s3bench.cli.quantity import SECONDS
+from s3bench.cli.quantity import SECONDS, FiniteRange
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
 
-_PRICE = click.FloatRange(min=0)
+_PRICE = FiniteRange(min=0)
 
 
 @click.command("tune", context_settings={"max_content_width": 120})

@@ -200,8 +200,8 @@ def adjusted_in_words(content: Digest) -> str:
     gains: dict[str, list[tuple[float, float]]] = {}
     for row in (*content.decided, *content.waived, *content.rest):
         facts = row.adjustment
-        if facts is not None and facts.sigma_raw is not None and row.sigma is not None and not facts.moved:
-            gains.setdefault(row.metric, []).append((row.sigma, facts.sigma_raw))
+        if facts is not None and facts.sigma is not None and facts.sigma_raw is not None and not facts.moved:
+            gains.setdefault(row.metric, []).append((facts.sigma, facts.sigma_raw))
     words = [
         f"pairs of {metric} vary by {median(with_it for with_it, _ in each):.1%} instead of "
         f"{median(without for _, without in each):.1%}" + f" (medians of {len(each)} rows)" * (len(each) > 1)

@@ -33,8 +33,8 @@ class _Outcome:
     message: str = ""
 
 
-def render_junit(record: GateRecord) -> bytes:
-    """Render a concluded gate as an XML document, in UTF-8."""
+def render_junit(record: GateRecord, *, is_strict: bool = False) -> bytes:
+    """Render a concluded gate as an XML document, in UTF-8. Of a strict gate, SMALL is a failure."""
     content = digest(record)
     suites: dict[str, list[GateRow]] = {}
     assert record.conclusion is not None
@@ -49,7 +49,9 @@ def render_junit(record: GateRecord) -> bytes:
             suite.set("time", f"{_measured_s(cells[benchmark]):.3f}")
         add_properties(suite, _figures(rows))
         for row in rows:
-            _add_case(suite, row.metric, benchmark, _outcome(row, content), words.sentence(row, content))
+            _add_case(
+                suite, row.metric, benchmark, _outcome(row, content, is_strict=is_strict), words.sentence(row, content)
+            )
     if content.verdict is Verdict.INVALID or (
         content.verdict is Verdict.INCONCLUSIVE and root.find(".//error") is None
     ):
@@ -62,7 +64,7 @@ def render_junit(record: GateRecord) -> bytes:
     return written + b"\n"
 
 
-def _outcome(row: GateRow, content: Digest) -> _Outcome:
+def _outcome(row: GateRow, content: Digest, *, is_strict: bool) -> _Outcome:
     reason = f"{row.verdict}: {printable(row.reason)}"
     if row.waived_by:
         return _Outcome(element="skipped", type="waived", message=f"waived: {printable(row.waived_by)}; {reason}")
@@ -70,6 +72,8 @@ def _outcome(row: GateRow, content: Digest) -> _Outcome:
         return _Outcome(element="skipped", type="withdrawn", message=f"the gate is INVALID, nothing is known; {reason}")
     if row.verdict is Verdict.FAIL:
         return _Outcome(element="failure", type="FAIL", message=reason)
+    if is_strict and row.verdict is Verdict.SMALL and content.verdict in {Verdict.SMALL, Verdict.FAIL}:
+        return _Outcome(element="failure", type="SMALL", message=f"{reason}; --strict")
     if row.verdict is not Verdict.INCONCLUSIVE:
         return _Outcome()
     if row.benchmark:

@@ -1,9 +1,11 @@
 """What `s3bench gate` refuses, before anything runs. What it does is tests/e2e/test_gate.py's."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.bench.scripted_bench import ScriptedBench, measured
 from tests.cli.conftest import Here
 
 
@@ -31,6 +33,19 @@ from tests.cli.conftest import Here
         (("--metric", "none", "--metric", "cpu_time"), "--metric none and another --metric contradict each other"),
         (("--replay", "missing.json"), "cannot read missing.json"),
         (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
+        (("--replay", "missing.json", "--waivers", "missing"), "--waivers cannot be combined with --replay"),
+        (("--replay", "missing.json", "--metric", "cpu_time"), "--metric cannot be combined with --replay"),
+        (("--replay", "missing.json", "--zone", "total_time=1%,2%"), "--zone cannot be combined with --replay"),
+        (("--replay", "missing.json", "--exact", "requests"), "--exact cannot be combined with --replay"),
+        (("--replay", "missing.json", "--no-exact"), "--no-exact cannot be combined with --replay"),
+        (("--replay", "missing.json", "--false-alarm", "0.1"), "--false-alarm cannot be combined with --replay"),
+        (("--replay", "missing.json", "--miss", "0.05", "--no-exact"), "leave --no-exact and --miss out"),
+        (("--replay", "missing.json", "--no-adjust"), "--no-adjust needs --baseline and --candidate"),
+        (("--replay", "missing.json", "-k", "4KB"), "-k needs --baseline and --candidate"),
+        (("--replay", "missing.json", "--suite", "full"), "--suite needs --baseline and --candidate"),
+        (("a.json", "b.json", "-k", "4KB"), "-k needs --baseline and --candidate"),
+        (("a.json", "b.json", "--suite", "full"), "--suite needs --baseline and --candidate"),
+        (("a.json", "b.json", "--no-adjust"), "--no-adjust needs --baseline and --candidate"),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(
@@ -43,3 +58,59 @@ def test_bad_input_is_refused_before_anything_runs(
     assert not finished.stdout
     assert "Traceback" not in finished.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+ONE = ("--baseline", "s5cmd", "--candidate", "s5cmd", "-k", "upload and cp and 4KB and not 100 and not 5,000")
+SIX = ("--baseline", "s5cmd", "--candidate", "s5cmd", "6.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((*ONE, "--pairs", "4"), "2 tests of 1 benchmark share a chance of a false alarm of 0.01"),
+        ((*ONE, "--pairs", "6", "--metric", "total_time"), "with 6 pairs nothing could ever FAIL by size"),
+        ((*SIX, "--pairs", "10"), "14 tests of 6 benchmarks share a chance of a false alarm of 0.01"),
+        ((*SIX, "--pairs", "6,8,10"), "ask for at least 12 pairs at the last look"),
+        ((*SIX, "--pairs", "12", "--false-alarm", "0.001"), "at least 14 pairs"),
+    ],
+)
+def test_too_few_pairs_for_the_number_of_tests_are_refused_before_anything_runs(
+    here: Here, six: Path, bench: ScriptedBench, arguments: tuple[str, ...], said: str
+) -> None:
+    finished = here("gate", *arguments, cwd=six)
+    assert finished.returncode == 2, finished.stderr
+    assert said in finished.stderr
+    assert not bench.runs
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*ONE, "--pairs", "8"),
+        (*ONE, "--pairs", "6,8"),
+        (*ONE, "--pairs", "2", "--metric", "none"),
+        (*ONE, "--pairs", "2", "--metric", "instructions"),
+        (*SIX, "--pairs", "12"),
+        (*SIX, "--pairs", "10", "--metric", "total_time"),
+    ],
+)
+def test_pairs_with_which_something_can_fail_are_taken(
+    here: Here, six: Path, bench: ScriptedBench, arguments: tuple[str, ...]
+) -> None:
+    bench.script = lambda _: measured(peak_memory=10**8)
+    finished = here("gate", *arguments, cwd=six)
+    assert finished.returncode != 2, finished.stderr
+    assert bench.runs
+
+
+@pytest.fixture
+def six(tmp_path: Path) -> Path:
+    """A directory with a file of six benchmarks."""
+    upload = {
+        "command": ["s3", "cp", "file", "s3://bucket/key"],
+        "clients": ["s5cmd"],
+        "environment": {"files": [{"name": "file", "size": 4096}]},
+        "responses": [{"match": {"method": "PUT"}, "instances": "any"}],
+    }
+    (tmp_path / "6.json").write_text(json.dumps([{"name": f"upload {number}", **upload} for number in range(6)]))
+    return tmp_path

@@ -4,6 +4,9 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 
+import pytest
+from msgspec.structs import replace
+
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import Verdict
 from s3bench.report.gate.junit import render_junit
@@ -27,8 +30,8 @@ _SHAPE: Mapping[str, tuple[set[str], set[str], set[str]]] = {
 }
 
 
-def parsed(gate: GateRecord) -> ET.Element:
-    return ET.fromstring(render_junit(gate))
+def parsed(gate: GateRecord, *, is_strict: bool = False) -> ET.Element:
+    return ET.fromstring(render_junit(gate, is_strict=is_strict))
 
 
 def case(root: ET.Element, suite: str, name: str) -> ET.Element:
@@ -80,12 +83,13 @@ def test_the_counts_are_those_of_the_cases(gates: Mapping[str, GateRecord]) -> N
             assert int(root.get(name, "")) == sum(int(suite.get(name, "")) for suite in root)
 
 
-def test_it_is_red_exactly_when_the_gate_is(gates: Mapping[str, GateRecord]) -> None:
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_it_is_red_exactly_when_the_gate_is(gates: Mapping[str, GateRecord], *, is_strict: bool) -> None:
     for gate in gates.values():
         assert gate.conclusion
-        found = outcomes(parsed(gate))
+        found = outcomes(parsed(gate, is_strict=is_strict))
         verdict = gate.conclusion.verdict
-        assert bool(found["failure"]) == (verdict is Verdict.FAIL)
+        assert bool(found["failure"]) == (verdict is Verdict.FAIL or (is_strict and verdict is Verdict.SMALL))
         assert bool(found["error"]) == (verdict in {Verdict.INCONCLUSIVE, Verdict.INVALID})
 
 
@@ -99,6 +103,19 @@ def test_a_row_that_fails_is_a_failure_with_its_reason(gates: Mapping[str, GateR
     assert named is not None
     assert named.get("message") == "FAIL: 1 more: PUT (4 -> 5)"
     assert case(parsed(gates["fail by creep"]), "all benchmarks together", "total_time").find("failure") is not None
+
+
+def test_a_small_row_is_a_failure_of_a_strict_gate_unless_that_is_undecided(gates: Mapping[str, GateRecord]) -> None:
+    suite = "s3.cp.upload FileSize=32MB"
+    failure = case(parsed(gates["small"], is_strict=True), suite, "total_time").find("failure")
+    assert failure is not None
+    assert failure.get("type") == "SMALL"
+    assert failure.get("message", "").startswith("SMALL: at least +")
+    assert failure.get("message", "").endswith("; --strict")
+    conclusion = gates["small"].conclusion
+    assert conclusion
+    undecided = replace(gates["small"], conclusion=replace(conclusion, verdict=Verdict.INCONCLUSIVE))
+    assert not outcomes(parsed(undecided, is_strict=True))["failure"]
 
 
 def test_a_waived_row_is_skipped_with_the_reason(gates: Mapping[str, GateRecord]) -> None:
