@@ -194,7 +194,7 @@ class GateOptions:
         if self.exact and self.no_exact:
             raise BadInput("--exact and --no-exact contradict each other", fix="leave one of them out")
         if self.self_test:
-            self._check_self_test()
+            self._check_self_test(given)
             return
         if (self.baseline is None) is not (self.candidate is None):
             raise BadInput(
@@ -232,7 +232,7 @@ class GateOptions:
                 f"{senseless[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(senseless)} out"
             )
 
-    def _check_self_test(self) -> None:
+    def _check_self_test(self, given: frozenset[str]) -> None:
         senseless = {
             "--candidate": self.candidate,
             "--replay": self.replay,
@@ -242,12 +242,15 @@ class GateOptions:
             "--markdown": self.markdown,
             "--comment": self.comment,
             "--annotations": self.annotations,
+            "--verbose": self.verbose,
+            "--explain": "explains" in given,
+            "--no-instructions": self.no_instructions,
         }
-        given = [name for name, value in senseless.items() if value]
-        if given:
+        found = [option for option, value in senseless.items() if value]
+        if found:
             raise BadInput(
-                f"--self-test and {given[0]} contradict each other",
+                f"--self-test and {found[0]} contradict each other",
                 "a self-test plants faults into one client, --baseline, to test the gate itself",
-                f"leave {' and '.join(given)} out",
+                f"leave {' and '.join(found)} out",
             )
         assert self.max_time_s is None or self.max_time_s > 0
