@@ -37,16 +37,20 @@ _LOCATION_TYPES = {"AvailabilityZone": "SingleAvailabilityZone", "LocalZone": "S
 """Where a directory bucket can be, and the data redundancy it has there."""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
+_RESERVED_PREFIXES = ("sthree-", "xn--")  # not amzn-s3-demo-: AWS's own examples make buckets of such names
+_RESERVED_SUFFIXES = ("-s3alias", "--ol-s3", ".mrap", "--table-s3")
 
 
 def valid_name(name: str) -> bool:
-    """Whether S3 takes `name` for a new bucket."""
+    """Whether S3 takes `name` for a new bucket; names like those in AWS's examples can be used here as well."""
     if _NAME.fullmatch(name) is None or ".." in name or ".-" in name or "-." in name:
+        return False
+    if name.startswith(_RESERVED_PREFIXES) or name.endswith(_RESERVED_SUFFIXES):
         return False
     try:
         ipaddress.IPv4Address(name)
     except ValueError:
-        return not name.startswith("xn--")
+        return True
     return False
 
 

@@ -72,17 +72,36 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             + b"\r\n"
         )
 
-    def number(self, name: str, default: int, *, least: int = 0, most: int = 2**31 - 1) -> int:
-        """Give the number that the query has under `name`, at most `most`. Raises `S3Error` where it is none."""
+    def integer(self, name: str, default: int) -> int:
+        """Give the integer of 32 bits that the query has under `name`. Raises `S3Error` where it is none."""
         text = self.query.get(name, "")
         if not text:
             return default
-        number = parse_decimal(text)
-        if number is None or not least <= number < 2**31:
-            message = f"Argument {name} must be an integer between {least} and {most}"
-            details = (("ArgumentName", name), ("ArgumentValue", text))
-            raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
-        return min(number, most)
+        magnitude = parse_decimal(text.removeprefix("-"))
+        number = -magnitude if magnitude is not None and text.startswith("-") else magnitude
+        if number is None or not -(2**31) <= number < 2**31:
+            raise _invalid_argument(f"Provided {name} not an integer or within integer range", name, text)
+        return number
+
+    def number(
+        self, name: str, default: int, *, least: int = 0, most: int = 2**31 - 1, argument: str | None = None
+    ) -> int:
+        """Give the number from `least` to `most` that the query has under `name`. Raises `S3Error` where it is none.
+
+        `argument` is what S3 calls it where it is beyond these limits. The messages are S3's, as others report them:
+        https://github.com/floci-io/floci/pull/3510, and test_multipart_list_parts_invalid_argument of moto.
+        """
+        number = self.integer(name, default)
+        if not least <= number <= most:
+            argument = argument or name
+            message = f"Argument {argument} must be an integer between {least} and {most}"
+            raise _invalid_argument(message, argument, str(number))
+        return number
+
+
+def _invalid_argument(message: str, name: str, value: str) -> S3Error:
+    details = (("ArgumentName", name), ("ArgumentValue", value))
+    return S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def http_time(at_s: float) -> str:

@@ -6,7 +6,14 @@ What they do under versioning: https://docs.aws.amazon.com/AmazonS3/latest/userg
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import ObjectState, check_delete
 from s3bench.s3.emulator.documents import document, element, group, malformed
-from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, no_such_version, state_of
+from s3bench.s3.emulator.lookup import (
+    check_key_length,
+    check_version_id,
+    current_state,
+    find_bucket,
+    no_such_version,
+    state_of,
+)
 from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.object_lock import bypasses, protected
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, ObjectStore, Version, Versioning
@@ -111,6 +118,7 @@ def _check_lock(bucket: Bucket, key: str, version_id: str | None, now_s: float, 
 
 def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: ObjectState | None) -> None:
     """The error for one of many, which does not stop the others. Raises `S3Error`."""
+    check_key_length(key)
     if version_id is not None and not bucket.could_have(version_id):
         raise no_such_version(key, version_id)
     if etag is not None:

@@ -36,6 +36,13 @@ _DEFAULT_TYPE = "binary/octet-stream"
 _METADATA = "x-amz-meta-"
 _METADATA_BYTES_MAX = 2048
 _ENCODED_WORD = re.compile(r"(?<!\S)=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=(?!\S)")
+_CHARSETS = frozenset({
+    "us-ascii", "utf-8", "utf-16", "utf-16be", "utf-16le",
+    *(f"iso-8859-{part}" for part in (*range(1, 12), *range(13, 17))),
+    *(f"windows-{page}" for page in range(1250, 1259)),
+})  # fmt: skip
+"""Those of encoded words that are decoded: none of them has surrogates, which no header could bring back."""
+
 _Q_FORM = {byte: chr(byte) for byte in range(0x21, 0x7F) if chr(byte) not in "=?_"} | {0x20: "_"}
 _STORAGE_CLASSES = (
     "STANDARD", "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER", "DEEP_ARCHIVE",
@@ -225,8 +232,17 @@ def _system_headers(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         value = fields[field]
         if field == "content-encoding":  # aws-chunked belongs to the request, not to the object
             value = _AWS_CHUNKED.sub("", value).strip(", ")
+        if field == REDIRECT:
+            _check_redirect(value)
         if value:
             yield name, _header_value(field, value)
+
+
+def _check_redirect(location: str) -> None:
+    """Reject a redirect that goes neither to a page of the bucket nor to a URL. Raises `S3Error`."""
+    if location and not location.startswith(("http://", "https://", "/")):
+        message = "The website redirect location must have a prefix of 'http://' or 'https://' or '/'."
+        raise S3Error(status=400, code="InvalidRedirectLocation", message=message)
 
 
 def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -248,16 +264,18 @@ def check_metadata_size(size_bytes: int) -> None:
 
 
 def _decoded_word(found: re.Match[str]) -> str:
-    """Decode an encoded word of RFC 2047, as S3 does on arrival; one in no known charset stays as it is."""
+    """Decode an encoded word of RFC 2047, as S3 does on arrival; one that cannot be decoded stays as it is."""
     charset, encoding, text = found.groups()
-    try:
-        if encoding in "Bb":
-            data = base64.b64decode(text + "==")
-        else:
-            data = quopri.decodestring(text.encode("latin-1"), header=True)
-        return data.decode(charset, "replace")
-    except (LookupError, binascii.Error):
+    if charset.lower() not in _CHARSETS:
         return found[0]
+    if encoding in "Qq":
+        data = quopri.decodestring(text.encode("latin-1"), header=True)
+    else:
+        try:
+            data = base64.b64decode(text + "==")
+        except ValueError:  # it is no base64, or not even ASCII
+            return found[0]
+    return data.decode(charset, "replace")
 
 
 def _mail_safe(value: str) -> str:

@@ -22,7 +22,9 @@ _SYSTEM_TAG = {
     "bucket": "System tags cannot be added/updated by requester",
 }
 _TAG_KEY_MAX, _TAG_VALUE_MAX = 128, 256
-_TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")  # letters and digits of any script, spaces and those
+_TAG_TEXT = re.compile(r"[\w \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+\-=.:/@]*")
+"""Letters and digits of any script, spaces (`\\p{Z}` of Unicode: no tabs and no line breaks) and those
+(https://docs.aws.amazon.com/AmazonS3/latest/API/API_control_S3Tag.html)."""
 
 
 def element(name: str, content: object) -> str:

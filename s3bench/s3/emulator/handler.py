@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from s3bench.s3.emulator.addressing import Addressing, Scheme
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.conditions import check_taken
@@ -34,7 +35,6 @@ from s3bench.s3.emulator.operation import (
     WRITES_DATA,
     Operation,
     RequestedOperation,
-    bucket_of_host,
     not_implemented,
     only_signed,
     operation_of,
@@ -73,7 +73,6 @@ from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 
-_HOSTS_MAX = 1000
 _UNENCRYPTED = (
     "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
 )
@@ -83,6 +82,7 @@ class Emulator:
     """The `exchange.Handler` that is an S3; raises `BadInput` when its data directory cannot be read.
 
     `now` gives seconds since 1970. `before` is what an emulator of the same settings had `loaded`; it is used up.
+    `scheme` is that of the URLs at which clients reach it.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class Emulator:
         now: Callable[[], float] = time.time,
         *,
         before: dict[Path, Loaded] | None = None,
+        scheme: Scheme = "http",
     ) -> None:
         self._settings = settings
         self._now = now
@@ -102,14 +103,17 @@ class Emulator:
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
         self._sessions = Sessions(f"{settings.seed} {settings.secret_key or ''}")
-        self._hosts: dict[str, str] = {}  # Host header to the bucket that it names, or nothing
+        self._addressing = Addressing(settings.domain, scheme)
+        self._bucket_of = self._addressing.bucket_of
         self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
         self._sharing = SharingOperations(self._store)
         self._writes = WriteOperations(self._store, self._intentions)
         self._plain_writes = PlainWrites(self._intentions, self._writes)
-        self._posts = PostOperation(self._store, self._intentions, self._writes, self._authenticator, now)
+        self._posts = PostOperation(
+            self._store, self._intentions, self._writes, self._addressing, self._authenticator, now
+        )
         self._operations = self._table()
         load_algorithms()
         for name in settings.buckets:
@@ -313,7 +317,7 @@ class Emulator:
         tags = TagOperations(self._store, writes)
         copies = CopyOperation(self._store, self._intentions, writes)
         deletes = DeleteOperations(self._store, writes)
-        uploads = UploadOperations(self._store, self._intentions, writes)
+        uploads = UploadOperations(self._store, self._intentions, writes, self._addressing)
         return {
             Operation.LIST_BUCKETS: buckets.list_buckets,
             Operation.CREATE_BUCKET: buckets.create,
@@ -377,14 +381,6 @@ class Emulator:
             bucket, _, key = place.partition("/")
         check_key_length(key)
         return bucket, key
-
-    def _bucket_of(self, host: str) -> str:
-        bucket = self._hosts.get(host)
-        if bucket is None:
-            bucket = bucket_of_host(host, self._settings.domain)
-            if len(self._hosts) < _HOSTS_MAX:
-                self._hosts[host] = bucket
-        return bucket
 
     def _receiver(self, head: RequestHead, asked: RequestedOperation, chunk_check: ChunkCheck | None) -> Receiver:
         """Make ready for object data. Raises `S3Error` where it cannot be taken."""

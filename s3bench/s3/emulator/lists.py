@@ -80,6 +80,8 @@ class ListOperations:
 
     def versions(self, call: Call) -> Reply:
         """ListObjectVersions: every version and delete marker, newest first within a key."""
+        if call.integer("max-keys", _KEYS_MAX) < 0:  # S3 has another message here than for other lists
+            raise _invalid("max-keys cannot be negative", "max-keys")
         bucket, write, limit = self._asked(call)
         marker, id_marker = call.query.get("key-marker", ""), call.query.get("version-id-marker", "")
         if id_marker and not marker:
@@ -108,7 +110,7 @@ class ListOperations:
     def uploads(self, call: Call) -> Reply:
         """ListMultipartUploads: uploads under way, by key and then by the time they began."""
         bucket = find_bucket(self._store, call.bucket)
-        write, limit = _writer(call), call.number("max-uploads", _KEYS_MAX, most=_KEYS_MAX)
+        write, limit = _writer(call), min(call.number("max-uploads", _KEYS_MAX), _KEYS_MAX)
         marker, id_marker = call.query.get("key-marker", ""), call.query.get("upload-id-marker", "")
         prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
         if bucket.is_directory:
@@ -152,7 +154,7 @@ class ListOperations:
 
     def _asked(self, call: Call) -> tuple[Bucket, _Write, int]:
         bucket = find_bucket(self._store, call.bucket)
-        return bucket, _writer(call), call.number("max-keys", _KEYS_MAX, most=_KEYS_MAX)
+        return bucket, _writer(call), min(call.number("max-keys", _KEYS_MAX, argument="maxKeys"), _KEYS_MAX)
 
 
 def _writer(call: Call) -> _Write:

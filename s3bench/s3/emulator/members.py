@@ -18,16 +18,20 @@ from s3bench.s3.emulator.directory_bucket import (
 from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
 from s3bench.s3.emulator.encryption import ACCOUNT_ID, CUSTOMER_HEADERS, SOURCE_HEADERS, WRITE_HEADERS
 from s3bench.s3.emulator.object_lock import BYPASS, LOCK_HEADERS
-from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
+from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, WITHOUT_BODY, Operation, not_implemented
 from s3bench.s3.protocol.s3_error import S3Error
 
 TRANSPORT = frozenset({
     "accept", "accept-encoding", "accept-language", "amz-sdk-invocation-id", "amz-sdk-request", "authorization",
     "connection", "content-length", "date", "expect", "host", "te", "transfer-encoding", "user-agent",
-    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-s3session-token",
-    "x-amz-security-token", "x-amz-trailer", "x-amz-user-agent",
+    "x-amz-api-version", "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-s3session-token",
+    "x-amz-security-token", "x-amz-te", "x-amz-trailer", "x-amz-user-agent",
 })  # fmt: skip
-"""Headers of the connection, the signature and the framing: they ask nothing of an operation."""
+"""Headers of the connection, the signature and the framing: they ask nothing of an operation.
+
+AWS's SDKs for C++ and .NET send x-amz-api-version with every request; S3 has only one. x-amz-te, of the SDK for Java,
+offers to read an MD5 behind the body, which a server may leave out (https://github.com/gaul/s3proxy/issues/327).
+"""
 
 NO_EFFECT: Mapping[str, str] = {
     "x-amz-mfa": "MFA delete cannot be enabled here, and S3 reads the code only where it is",
@@ -185,7 +189,17 @@ _UNSUPPORTED_ELEMENTS = frozenset({
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
 }  # fmt: skip
 
-_ACCEPTED = {operation: TRANSPORT | members | NO_EFFECT.keys() | _OWNER for operation, members in HONOURED.items()}
+_CHECKSUMS_OF_NO_BODY = frozenset(f"x-amz-checksum-{name}" for name in (*_CHECKSUMS, *_OTHER_CHECKSUMS))
+"""Accepted where no body comes that they could be wrong about; what S3 does with them there is not recorded."""
+
+_ACCEPTED = {
+    operation: TRANSPORT
+    | members
+    | NO_EFFECT.keys()
+    | _OWNER
+    | (_CHECKSUMS_OF_NO_BODY if operation in WITHOUT_BODY else frozenset())
+    for operation, members in HONOURED.items()
+}
 _IN_QUERY = frozenset({"x-amz-checksum-mode"})  # reads take it from there too: presigned URLs of AWS's SDK have it
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
@@ -245,7 +259,7 @@ def _check_owner(account: str) -> None:
 def _not_implemented(name: str) -> S3Error:
     """The error for a header; where S3 has no other, NotImplemented."""
     algorithm = name.removeprefix("x-amz-checksum-")
-    if algorithm not in {name, "mode", *_OTHER_CHECKSUMS}:
+    if algorithm not in {name, "mode", *_CHECKSUMS, *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."
         return S3Error(status=400, code="InvalidRequest", message=message)
     if name == "x-amz-server-side-encryption":

@@ -142,6 +142,14 @@ _OBJECT = {
     ("DELETE", ""): Operation.DELETE_OBJECT,
 }
 
+WITHOUT_BODY = frozenset(
+    operation
+    for table in (_BUCKET, _OBJECT)
+    for (method, _), operation in table.items()
+    if method in {"GET", "HEAD", "DELETE"}
+) | {Operation.LIST_BUCKETS, Operation.LIST_DIRECTORY_BUCKETS, Operation.LIST_OBJECTS_V2}
+"""Operations whose requests have no body."""
+
 _BUCKET_ONLY = (
     "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging "
     "metadataAnnotationTable metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics "

@@ -12,9 +12,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from s3bench.s3.emulator.addressing import Addressing
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.describing import check_declared_checksums, check_metadata_size, describe
-from s3bench.s3.emulator.documents import element, form_document, root_of, url_encoded
+from s3bench.s3.emulator.documents import element, form_document, root_of
 from s3bench.s3.emulator.encryption import written_headers
 from s3bench.s3.emulator.form import (
     FIELDS_BYTES_MAX,
@@ -143,12 +144,14 @@ class PostOperation:
         store: ObjectStore,
         intentions: Intentions,
         writes: WriteOperations,
+        addressing: Addressing,
         authenticator: Authenticator | None,
         now: Callable[[], float],
     ) -> None:
         self._store = store
         self._intentions = intentions
         self._writes = writes
+        self._addressing = addressing
         self._authenticator = authenticator
         self._now = now
 
@@ -177,7 +180,7 @@ class PostOperation:
         redirect = _redirect(call, version.etag)
         if redirect:
             return call.reply(303, [*headers, ("Location", redirect)])
-        location = _location(call)
+        location = self._addressing.url_of(call.fields["host"], call.bucket, call.key)
         headers.append(("Location", location))
         status = _STATUSES.get(call.fields.get("success_action_status", ""), 204)
         if status != 201:  # noqa: PLR2004 (201 Created, which has a document)
@@ -277,13 +280,6 @@ def _tags(text: str) -> Tags:
         return ()
     data = text.encode()
     return parse_tagging(data, "object") if root_of(data) == "Tagging" else ()
-
-
-def _location(call: Call) -> str:
-    """Give the URL of the new object."""
-    host = call.fields["host"]
-    place = host if call.head.path == "/" else f"{host}/{call.bucket}"
-    return f"http://{place}/{url_encoded(call.key)}"
 
 
 def _redirect(call: Call, etag: str) -> str:

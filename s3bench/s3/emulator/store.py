@@ -99,8 +99,8 @@ class Description:
 class Version(msgspec.Struct, kw_only=True, eq=False):
     """One version of a key; a delete marker has no content.
 
-    `etag` is without quotes. `parts` are those of the multipart upload `upload_id`. `hold` accounts for what is kept
-    about it.
+    `etag` is without quotes. `parts` are those of the multipart upload `upload_id`, and `checksum_asked` is whether
+    that named the algorithm of the checksum. `hold` accounts for what is kept about it.
     `reply` is the rendered reply to a plain read, good as long as the Date header is `reply_date`.
     """
 
@@ -114,6 +114,7 @@ class Version(msgspec.Struct, kw_only=True, eq=False):
     description: Description = Description()
     parts: tuple[StoredPart, ...] = ()
     upload_id: str = ""
+    checksum_asked: bool = False
     lock: Lock | None = None
     reply: Reply | None = None
     reply_date: bytes | None = None

@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
+from s3bench.s3.emulator.addressing import Addressing
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.copying import copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
-from s3bench.s3.emulator.documents import XmlElement, document, element, group, iso_time, malformed, url_encoded
+from s3bench.s3.emulator.documents import XmlElement, document, element, group, iso_time, malformed
 from s3bench.s3.emulator.encryption import check_key, check_part, completed_headers, read_headers, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.members import parse_known
@@ -56,10 +57,13 @@ def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
 class UploadOperations:
     """What can be done to multipart uploads."""
 
-    def __init__(self, store: ObjectStore, intentions: Intentions, writes: WriteOperations) -> None:
+    def __init__(
+        self, store: ObjectStore, intentions: Intentions, writes: WriteOperations, addressing: Addressing
+    ) -> None:
         self._store = store
         self._intentions = intentions
         self._writes = writes
+        self._addressing = addressing
 
     def create(self, call: Call) -> Reply:
         """Begin an upload."""
@@ -138,7 +142,7 @@ class UploadOperations:
         """ListParts."""
         upload = self._upload(call)
         check_part(call.fields, upload.description.encryption, needed=False)
-        limit = call.number("max-parts", _PARTS_LISTED_MAX, most=_PARTS_LISTED_MAX)
+        limit = min(call.number("max-parts", _PARTS_LISTED_MAX), _PARTS_LISTED_MAX)
         after = call.number("part-number-marker", 0)
         numbers = sorted(number for number in upload.parts if number > after)
         parts = [upload.parts[number] for number in numbers[:limit]]
@@ -205,15 +209,15 @@ class UploadOperations:
             parts=parts,
             upload_id=upload.upload_id,
         )
+        version.checksum_asked = bool(upload.algorithm)
         del bucket.uploads[call.key, upload.upload_id]
         return self._completion(call, bucket, version)
 
-    @staticmethod
-    def _completion(call: Call, bucket: Bucket, version: Version) -> Reply:
+    def _completion(self, call: Call, bucket: Bucket, version: Version) -> Reply:
         summed = _completed_checksum(version)
         result = document(
             "CompleteMultipartUploadResult",
-            element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{url_encoded(call.key)}"),
+            element("Location", self._addressing.url_of(call.fields.get("host", ""), call.bucket, call.key)),
             element("Bucket", call.bucket),
             element("Key", call.key),
             element("ETag", f'"{version.etag}"'),
@@ -469,10 +473,7 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
 def _completed_checksum(version: Version) -> tuple[str, ...]:
     """Render the checksum of an object made of parts; recorded: not the one that S3 adds where a key encrypts."""
     checksum = version.checksum
-    added = (
-        version.description.encryption is not None and checksum is not None and checksum.algorithm == DEFAULT_ALGORITHM
-    )
-    if checksum is None or added:
+    if checksum is None or (version.description.encryption is not None and not version.checksum_asked):
         return ()
     return element(checksum.element, checksum.value), element("ChecksumType", checksum.kind)
 

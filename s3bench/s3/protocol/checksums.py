@@ -179,8 +179,7 @@ def declared_checksums(head: RequestHead) -> list[DeclaredChecksum]:
         value = fields[field]
         if name != "content-sha256" or len(value) == _SHA256_HEX_DIGITS:  # or UNSIGNED-PAYLOAD, STREAMING-...
             declared.append(DeclaredChecksum(name, algorithm, field, value))
-    if head.method == "POST" and "uploadId=" in head.query:
-        # CompleteMultipartUpload carries the checksum of the object, not of its own body.
+    if not _cover_body(head):
         return [checksum for checksum in declared if not checksum.field.startswith(_HEADER)]
     if "x-amz-trailer" in fields:
         for announced in fields["x-amz-trailer"].lower().split(","):
@@ -189,6 +188,16 @@ def declared_checksums(head: RequestHead) -> list[DeclaredChecksum]:
             if name != field and name in _ALGORITHMS:
                 declared.append(DeclaredChecksum(name, name, field, None))
     return declared
+
+
+def _cover_body(head: RequestHead) -> bool:
+    """Whether x-amz-checksum- headers are of the body.
+
+    CompleteMultipartUpload has the checksum of the object, and reads and deletes mostly have no body.
+    """
+    if head.method == "POST":
+        return "uploadId=" not in head.query
+    return head.method == "PUT" or head.has_body
 
 
 class _ChecksumField(NamedTuple):

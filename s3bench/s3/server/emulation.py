@@ -7,6 +7,7 @@ from pathlib import Path
 
 from s3bench.errors import S3BenchError
 from s3bench.s3.control import Emulate, StoredFile
+from s3bench.s3.emulator.addressing import Scheme
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.network.link import Link
@@ -15,12 +16,15 @@ from s3bench.s3.protocol.exchange import Handler
 from s3bench.s3.protocol.s3_error import S3Error
 
 
-def make_emulator(question: Emulate, loaded: dict[Path, Loaded]) -> tuple[Handler, Emulator, Link | None]:
+def make_emulator(
+    question: Emulate, loaded: dict[Path, Loaded], scheme: Scheme
+) -> tuple[Handler, Emulator, Link | None]:
     """Make an emulator: what handles its requests, itself, and the link of its network model if it has one.
 
-    `loaded` has the files that are in memory already. Raises `S3BenchError` when an object cannot be held.
+    `loaded` has the files that are in memory already. Clients reach it by `scheme`. Raises `S3BenchError` when an
+    object cannot be held.
     """
-    emulator = Emulator(question.settings, before=loaded)
+    emulator = Emulator(question.settings, before=loaded, scheme=scheme)
     for item in question.objects:
         _load(emulator, item)
     if question.network is None:

@@ -50,6 +50,7 @@ from s3bench.system.descriptors import raise_descriptor_limit
 if TYPE_CHECKING:
     import ssl
 
+    from s3bench.s3.emulator.addressing import Scheme
     from s3bench.s3.emulator.handler import Emulator
     from s3bench.s3.emulator.loading import Loaded
 
@@ -77,11 +78,12 @@ class Listen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host:
-    """Answers the questions that come over `channel`, and runs the server meanwhile."""
+    """Answers the questions that come over `channel`, and runs the server meanwhile; clients reach it by `scheme`."""
 
-    def __init__(self, server: Server, channel: Channel[Answer, Question]) -> None:
+    def __init__(self, server: Server, channel: Channel[Answer, Question], scheme: "Scheme") -> None:
         self._server = server
         self._channel = channel
+        self._scheme = scheme
         self._script = _NOTHING_ARMED
         self._emulator: Emulator | None = None
         self._loaded: dict[Path, Loaded] = {}
@@ -146,7 +148,7 @@ class Host:
 
     def _emulate(self, question: Emulate) -> Armed:
         self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
-        handler, emulator, link = _emulation()(question, self._kept(question))
+        handler, emulator, link = _emulation()(question, self._kept(question), self._scheme)
         self._loaded = emulator.loaded
         load_algorithms()
         self._begin(handler, emulator=emulator, link=link)
@@ -219,7 +221,7 @@ class Host:
 
 
 @functools.cache
-def _emulation() -> "Callable[[Emulate, dict[Path, Loaded]], tuple[Handler, Emulator, Link | None]]":
+def _emulation() -> "Callable[[Emulate, dict[Path, Loaded], Scheme], tuple[Handler, Emulator, Link | None]]":
     """`make_emulator`, imported at the first use: it would add much to the start of a stub's server."""
     from s3bench.s3.server.emulation import make_emulator  # noqa: PLC0415 (only emulators need it)
 
@@ -242,7 +244,7 @@ def main(listen: Listen) -> None:
         server = stack.enter_context(
             Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context, accept_at_once=False)
         )
-        host = Host(server, channel)
+        host = Host(server, channel, "http" if context is None else "https")
         channel.send(ServerReady(port=listener.getsockname()[1]), limit_s=_TALK_S)
         host.serve()
 

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
+from s3bench.s3.emulator.addressing import Scheme
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.protocol.exchange import Reply, RequestBody
@@ -75,10 +76,10 @@ class Pending:
 class Asker:
     """An emulator with one bucket, whose clock stands still until it is moved."""
 
-    def __init__(self, **settings: object) -> None:
+    def __init__(self, *, scheme: Scheme = "http", **settings: object) -> None:
         self.now_s = NOON_S
-        chosen = {"buckets": (BUCKET,), **settings}
-        self.emulator = Emulator(EmulatorSettings(**chosen), now=lambda: self.now_s)  # type: ignore[arg-type]
+        chosen = EmulatorSettings(**{"buckets": (BUCKET,), **settings})  # type: ignore[arg-type]
+        self.emulator = Emulator(chosen, now=lambda: self.now_s, scheme=scheme)
 
     def begin(self, method: str, key: str = "", *, query: dict[str, str] | None = None,
               headers: dict[str, str] | None = None, body: bytes = b"", bucket: str = BUCKET) -> Pending:  # fmt: skip

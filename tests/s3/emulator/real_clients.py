@@ -16,5 +16,6 @@ def boto3_client(endpoint: EmulatorEndpoint, *, signature_version: str | None = 
         region_name="us-east-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
+        verify=None if endpoint.ca_bundle is None else str(endpoint.ca_bundle),
         config=Config(retries={"total_max_attempts": 1}, signature_version=signature_version),
     )

@@ -3,11 +3,17 @@
 import base64
 import hashlib
 import zlib
+from email.header import decode_header, make_header
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.s3.emulator.asking import NOON_S, Answer, Asker, Pending
+from s3bench.s3.emulator.addressing import Scheme
+from s3bench.s3.protocol.exchange import NO_BODY
+from s3bench.s3.protocol.http import parse_head
+from tests.s3.emulator.asking import DATE_LINE, NOON_S, Answer, Asker, Pending
 
 MIB = 1 << 20
 VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
@@ -54,6 +60,32 @@ def test_a_repeated_complete_of_the_same_parts_gives_the_same_answer(s3: Asker) 
     assert complete(s3, upload, {4: etag}).code == "NoSuchUpload"
     s3.ask("PUT", "m", body=b"over it")
     assert complete(s3, upload, {3: etag}).code == "NoSuchUpload"
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "location"),
+    [
+        ("h:81", "/bucket/m%20x/y", "h:81/bucket/m%20x%2Fy"),
+        ("bucket.localhost:81", "/m%20x/y", "bucket.localhost:81/m%20x%2Fy"),
+        ("BUCKET.s3.localhost", "/m%20x/y", "BUCKET.s3.localhost/m%20x%2Fy"),
+        ("localhost:81", "/bucket/m%20x/y", "localhost:81/bucket/m%20x%2Fy"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_location_of_a_completed_upload_names_the_bucket_once(
+    host: str, target: str, location: str, scheme: Scheme
+) -> None:
+    s3 = Asker(scheme=scheme)
+
+    def send(method: str, query: str, body: bytes = b"") -> Answer:
+        head = f"{method} {target}?{query} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}"
+        return Pending(s3.emulator, head.encode(), body).finish()
+
+    upload = send("POST", "uploads").texts("UploadId")[0]
+    etag = send("PUT", f"uploadId={upload}&partNumber=1", b"x").headers["etag"]
+    named = tagged("Part", tagged("PartNumber", "1"), tagged("ETag", etag))
+    made = send("POST", f"uploadId={upload}", tagged("CompleteMultipartUpload", named).encode())
+    assert made.texts("Location") == [f"{scheme}://{location}"]
 
 
 def test_uploads_of_one_key_are_listed_in_the_order_of_their_beginning(s3: Asker) -> None:
@@ -164,6 +196,17 @@ def test_delete_objects_tells_each_key_what_became_of_it(s3: Asker) -> None:
     assert s3.ask("GET", "k").status == 200
 
 
+def test_delete_objects_makes_no_marker_of_a_key_that_is_too_long(s3: Asker) -> None:
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    keys = ("k" * 1024, "k" * 1025, "ü" * 513)
+    body = tagged("Delete", *(tagged("Object", tagged("Key", key)) for key in keys), tagged("Quiet", "true")).encode()
+    md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
+    answer = s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5})
+    assert answer.texts("Error/Code") == ["KeyTooLongError"] * 2
+    assert answer.texts("Error/Key") == list(keys[1:])
+    assert s3.ask("GET", query={"versions": ""}).texts("DeleteMarker/Key") == [keys[0]]
+
+
 @pytest.mark.parametrize(
     ("header", "status", "body"),
     [
@@ -201,6 +244,61 @@ def test_an_encoded_word_cannot_break_out_of_its_header(s3: Asker) -> None:
     headers = s3.ask("HEAD", "k").headers
     assert headers["x-amz-meta-a"] == "=?UTF-8?Q?long_enough_to_be_text=0D=0Ax-amz-meta-b:_c?="
     assert "x-amz-meta-b" not in headers
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "=?idna?B?YWJj?=",
+        "=?undefined?B?YWJj?=",
+        "=?unicode_escape?Q?=5Cud800?=",
+        "=?utf-7?Q?+2AA-?=",
+        "=?raw_unicode_escape?Q?=5Cud800?=",
+        "=?punycode?B?YWJj?=",
+        "=?rot13?Q?a?=",
+        "=?base64?B?YWJj?=",
+        "=?UTF-8?B?a?=",
+    ],
+)
+def test_an_encoded_word_that_cannot_be_decoded_stays_as_it_is(s3: Asker, word: str) -> None:
+    for said in (word, f"before {word} behind"):
+        assert s3.ask("PUT", "k", headers={"x-amz-meta-a": said}).status == 200
+        for method in ("GET", "HEAD"):
+            assert s3.ask(method, "k").headers["x-amz-meta-a"] == said
+
+
+def test_an_encoded_word_of_bytes_that_are_not_base64_stays_as_it_is(s3: Asker) -> None:
+    word = "=?UTF-8?B?é?="
+    assert s3.ask("PUT", "k", headers={"x-amz-meta-a": word}).status == 200
+    told = str(make_header(decode_header(s3.ask("HEAD", "k").headers["x-amz-meta-a"])))
+    assert told == word.encode().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("utf-8", "ä€日"),
+        ("US-ASCII", "plain"),
+        ("iso-8859-15", "ä€"),
+        ("ISO-8859-7", "Ωμέγα"),
+        ("UTF-16", "ä€日"),
+        ("utf-16be", "ä€日"),
+        ("windows-1252", "ä€"),
+        ("windows-1251", "жук"),
+    ],
+)
+def test_encoded_words_are_decoded_from_the_charsets_of_mail(s3: Asker, charset: str, text: str) -> None:
+    data = base64.b64encode(text.encode(charset)).decode()
+    s3.ask("PUT", "k", headers={"x-amz-meta-a": f"=?{charset}?B?{data}?="})
+    told = s3.ask("HEAD", "k").headers["x-amz-meta-a"]
+    assert str(make_header(decode_header(told))) == text
+
+
+@given(charset=st.sampled_from(["utf-8", "utf-16", "utf-16le", "iso-8859-6", "windows-1253"]), data=st.binary())
+def test_whatever_an_encoded_word_holds_can_be_told(charset: str, data: bytes) -> None:
+    s3 = Asker()
+    s3.ask("PUT", "k", headers={"x-amz-meta-a": f"=?{charset}?B?{base64.b64encode(data).decode()}?="})
+    assert s3.ask("HEAD", "k").status == 200
 
 
 def test_enabling_versioning_shows_in_reads_of_the_same_second(s3: Asker) -> None:
@@ -292,6 +390,13 @@ def test_a_read_in_the_same_second_as_a_write_sees_it(s3: Asker) -> None:
     assert s3.now_s == NOON_S
 
 
+@pytest.mark.parametrize("fields", ["", "\r\nx-amz-api-version: 2006-03-01\r\nx-amz-te: append-md5"])
+def test_a_plain_read_is_answered_with_the_reply_of_the_one_before(s3: Asker, fields: str) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    head = parse_head(f"GET /bucket/k HTTP/1.1\r\nHost: h{fields}".encode())
+    assert s3.emulator.finish(head, NO_BODY, DATE_LINE) is s3.emulator.finish(head, NO_BODY, DATE_LINE)
+
+
 def test_a_bucket_tells_its_region_where_the_request_has_parameters(s3: Asker) -> None:
     listed = s3.ask("GET", bucket="", query={"prefix": "b"})
     assert listed.texts("Buckets/Bucket/BucketRegion") == ["us-east-1"]
@@ -375,6 +480,19 @@ def test_a_query_that_is_not_utf_8_is_refused(s3: Asker, query: str) -> None:
     assert (answer.status, answer.code) == (400, "InvalidURI")
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["sthree-logs", "sthree-configurator", "logs-s3alias", "logs--ol-s3", "logs.mrap", "logs--table-s3", "xn--logs"],
+)
+def test_a_name_that_s3_reserves_is_no_bucket(s3: Asker, name: str) -> None:
+    assert s3.ask("PUT", bucket=name).code == "InvalidBucketName"
+
+
+@pytest.mark.parametrize("name", ["amzn-s3-demo-bucket", "sthree", "s3alias", "mrap", "logs-mrap", "table-s3"])
+def test_a_name_that_is_like_a_reserved_one_is_a_bucket(s3: Asker, name: str) -> None:
+    assert s3.ask("PUT", bucket=name).status == 200
+
+
 NINES = "9" * 5000
 
 
@@ -385,6 +503,63 @@ def test_a_number_that_is_none_or_too_large_is_an_invalid_argument(s3: Asker, na
     head = f"GET /{target}?uploads&{name}={quote(number)} HTTP/1.1\r\nHost: h"
     head = head.replace("uploads&", "") if name != "max-uploads" else head
     assert Pending(s3.emulator, head.encode(), b"").finish().code == "InvalidArgument"
+
+
+NOT_INTEGERS = ["x", NINES, "+5", " 5", "5.0", "-", "--5", "2147483648", "-2147483649", "\u0665"]
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "argument", "limits", "too_small"),
+    [
+        ("bucket", "max-keys", "maxKeys", "0 and 2147483647", "-1"),
+        ("bucket?list-type=2", "max-keys", "maxKeys", "0 and 2147483647", "-1"),
+        ("bucket?uploads", "max-uploads", "max-uploads", "0 and 2147483647", "-1"),
+        ("bucket/k?uploadId={upload}", "max-parts", "max-parts", "0 and 2147483647", "-2147483648"),
+        ("bucket/k?uploadId={upload}", "part-number-marker", "part-number-marker", "0 and 2147483647", "-1"),
+        ("", "max-buckets", "max-buckets", "1 and 10000", "0"),
+        ("", "max-buckets", "max-buckets", "1 and 10000", "10001"),
+    ],
+)
+def test_a_number_is_refused_with_the_limits_that_it_has(
+    s3: Asker, target: str, name: str, argument: str, limits: str, too_small: str
+) -> None:
+    # As S3 answers, by the sources named at Call.number.
+    target = target.format(upload=begin(s3, "k"))
+
+    def refusal(number: str) -> tuple[list[str], ...]:
+        head = f"GET /{target}{'&' if '?' in target else '?'}{name}={quote(number)} HTTP/1.1\r\nHost: h"
+        answer = Pending(s3.emulator, head.encode(), b"").finish()
+        assert (answer.status, answer.code) == (400, "InvalidArgument")
+        return tuple(answer.texts(element) for element in ("Message", "ArgumentName", "ArgumentValue"))
+
+    for number in NOT_INTEGERS:
+        assert refusal(number) == ([f"Provided {name} not an integer or within integer range"], [name], [number])
+    message = f"Argument {argument} must be an integer between {limits}"
+    assert refusal(too_small) == ([message], [argument], [too_small])
+
+
+@pytest.mark.parametrize("number", ["-1", "-01"])
+def test_versions_are_not_listed_in_a_negative_number(s3: Asker, number: str) -> None:
+    answer = s3.ask("GET", query={"versions": "", "max-keys": number})
+    assert (answer.status, answer.code) == (400, "InvalidArgument")
+    assert answer.texts("Message") == ["max-keys cannot be negative"]
+    assert (answer.texts("ArgumentName"), answer.texts("ArgumentValue")) == (["max-keys"], [])
+
+
+@pytest.mark.parametrize("number", ["5000", "2147483647", "0005000"])
+def test_more_than_a_page_is_a_page(s3: Asker, number: str) -> None:
+    upload = begin(s3, "k")
+    for query in ({}, {"list-type": "2"}, {"versions": ""}):
+        assert s3.ask("GET", query={**query, "max-keys": number}).texts("MaxKeys") == ["1000"]
+    assert s3.ask("GET", query={"uploads": "", "max-uploads": number}).texts("MaxUploads") == ["1000"]
+    assert s3.ask("GET", "k", query={"uploadId": upload, "max-parts": number}).texts("MaxParts") == ["1000"]
+    assert s3.ask("GET", query={"max-keys": "-0"}).texts("MaxKeys") == ["0"]
+
+
+def test_directory_buckets_are_listed_by_the_thousand_at_most(s3: Asker) -> None:
+    for number, status in (("1000", 200), ("1001", 400)):
+        head = f"GET /?max-directory-buckets={number} HTTP/1.1\r\nHost: h\r\nAuthorization: /s3express/aws4_request"
+        assert Pending(s3.emulator, head.encode(), b"").finish().status == status
 
 
 @pytest.mark.parametrize("number", [NINES, "+1", "1_0", "\u0661"])
@@ -415,6 +590,32 @@ def test_a_number_of_any_length_in_a_header_is_answered(s3: Asker, header: str) 
 def test_metadata_with_control_characters_is_told_as_mail_tells_it(s3: Asker) -> None:
     s3.ask("PUT", "key", headers={"x-amz-meta-a": "b\x01c"})
     assert s3.ask("HEAD", "key").headers["x-amz-meta-a"] == "=?UTF-8?Q?b=01c?="
+
+
+REDIRECT = "x-amz-website-redirect-location"
+
+
+@pytest.mark.parametrize("location", ["/page", "http://example.com/", "https://example.com/a"])
+def test_an_object_may_redirect(s3: Asker, location: str) -> None:
+    s3.ask("PUT", "k", headers={REDIRECT: location})
+    assert s3.ask("HEAD", "k").headers[REDIRECT] == location
+
+
+@pytest.mark.parametrize("location", ["page", "ftp://example.com/", "http:/example.com", "www.example.com"])
+def test_a_redirect_goes_to_a_page_or_to_a_url(s3: Asker, location: str) -> None:
+    s3.ask("PUT", "source")
+    requests = (
+        ("PUT", {}, {}),
+        ("PUT", {}, {"x-amz-copy-source": "bucket/source"}),
+        ("POST", {"uploads": ""}, {}),
+    )
+    for method, query, headers in requests:
+        answer = s3.ask(method, "k", query=query, headers={REDIRECT: location, **headers})
+        assert (answer.status, answer.code) == (400, "InvalidRedirectLocation")
+        assert answer.texts("Message") == [
+            "The website redirect location must have a prefix of 'http://' or 'https://' or '/'."
+        ]
+    assert s3.ask("HEAD", "k").status == 404
 
 
 def test_a_content_type_that_cannot_be_sent_back_is_refused(s3: Asker) -> None:

@@ -52,6 +52,18 @@ def test_botocore_copies_any_name(client: Any, name: str) -> None:
     assert body_of(client, "copy") == name.encode()
 
 
+def test_the_location_of_an_upload_over_tls_is_https(tmp_path: Path) -> None:
+    with EmulatorEndpoint(directory=tmp_path, tls=True) as endpoint:
+        endpoint.arm(EmulatorSettings(buckets=("bucket",)))
+        client = boto3_client(endpoint)
+        upload = client.create_multipart_upload(Bucket="bucket", Key="k")["UploadId"]
+        named = {"Bucket": "bucket", "Key": "k", "UploadId": upload}
+        etag = client.upload_part(**named, PartNumber=1, Body=b"x")["ETag"]
+        parts = {"Parts": [{"PartNumber": 1, "ETag": etag}]}
+        done = client.complete_multipart_upload(**named, MultipartUpload=parts)
+        assert done["Location"] == f"{endpoint.url}/bucket/k"
+
+
 def test_botocore_reads_the_configuration_of_a_bucket(client: Any) -> None:
     client.put_object(Bucket="bucket", Key="k", Body=b"x")
     for acl in (client.get_bucket_acl(Bucket="bucket"), client.get_object_acl(Bucket="bucket", Key="k")):

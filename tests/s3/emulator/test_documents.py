@@ -1,6 +1,8 @@
 """The XML of requests and answers."""
 
 import contextlib
+import sys
+import unicodedata
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.s3.emulator.documents import (
+    checked_tags,
     document,
     element,
     iso_time,
@@ -126,6 +129,25 @@ def test_tags_that_s3_does_not_take_are_refused(header: str, code: str) -> None:
     with pytest.raises(S3Error) as refused:
         parse_tag_header(header)
     assert refused.value.code == code
+
+
+WHITE = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isspace()]
+SPACES = [character for character in WHITE if unicodedata.category(character).startswith("Z")]
+
+
+def test_a_tag_may_have_every_space_of_unicode() -> None:
+    """https://docs.aws.amazon.com/AmazonS3/latest/API/API_control_S3Tag.html has the pattern, with its `\\p{Z}`."""
+    text = "".join(SPACES)
+    assert parse_tagging(render_tagging([(text, text)]), "object") == ((text, text),)
+
+
+@pytest.mark.parametrize("character", sorted(set(WHITE) - set(SPACES) - set("\r")), ids=ascii)
+@pytest.mark.parametrize("owner", ["object", "bucket"])
+def test_a_tag_has_no_tabs_and_no_line_breaks(character: str, owner: str) -> None:
+    for tag in ((f"a{character}b", "v"), ("k", f"a{character}b")):
+        with pytest.raises(S3Error) as refused:
+            checked_tags([tag], owner)
+        assert refused.value.code == "InvalidTag"
 
 
 def test_tags_of_a_header_are_decoded() -> None:

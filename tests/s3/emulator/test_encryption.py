@@ -373,6 +373,30 @@ def test_a_part_has_the_key_of_its_upload(
         assert message in said
 
 
+@pytest.mark.parametrize(
+    ("asked", "encryption", "is_shown"),
+    [
+        ({}, {}, True),
+        ({}, {SSE: "aws:kms"}, False),
+        ({"x-amz-checksum-algorithm": "CRC64NVME"}, {SSE: "aws:kms"}, True),
+        ({"x-amz-checksum-algorithm": "CRC64NVME"}, {SSE: "aws:kms:dsse"}, True),
+        ({"x-amz-checksum-algorithm": "CRC64NVME"}, customer_headers(), True),
+    ],
+)
+def test_a_completed_upload_tells_the_checksum_that_it_was_asked_for(
+    asker: Asker, asked: dict[str, str], encryption: dict[str, str], is_shown: bool
+) -> None:
+    key = {} if SSE in encryption else encryption
+    upload = asker.ask("POST", "m", query={"uploads": ""}, headers={**asked, **encryption}).texts("UploadId")[0]
+    query = {"uploadId": upload}
+    etag = asker.ask("PUT", "m", query={**query, "partNumber": "1"}, body=b"x", headers=key).headers["etag"]
+    parts = f"<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>"
+    document = f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()
+    for _ in range(2):  # a repeated request gets the same response
+        done = asker.ask("POST", "m", query=query, body=document, headers=key)
+        assert (done.status, bool(done.texts("ChecksumCRC64NVME"))) == (200, is_shown)
+
+
 def test_every_version_keeps_its_own_key(asker: Asker) -> None:
     # TestS3SSECEncryption::test_sse_c_with_versioning
     enabled = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"

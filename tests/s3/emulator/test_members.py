@@ -251,6 +251,28 @@ def test_what_has_no_effect_does_not_disturb(wire: Wire) -> None:
         assert wire.ask(Operation.GET_OBJECT, headers={name + "x" * name.endswith("-"): "requester"}).status == 200
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.value)
+def test_headers_that_sdks_add_to_every_request_ask_for_nothing(wire: Wire, operation: Operation) -> None:
+    """AWS's SDKs for C++ and .NET send the version of the API; that for Java a TE header of its own with GetObject."""
+    headers = {"x-amz-api-version": "2006-03-01", "x-amz-te": "append-md5"}
+    assert is_done(operation, wire.ask(operation, headers=headers))
+
+
+@pytest.mark.parametrize("value", ["AQEBAQ==", "nonsense"])
+@pytest.mark.parametrize("algorithm", ["crc32", "crc64nvme", "sha256", "xxhash128"])
+def test_the_checksum_of_no_body_is_not_looked_at(wire: Wire, algorithm: str, value: str) -> None:
+    headers = {f"x-amz-checksum-{algorithm}": value}
+    for method, status in (("GET", 200), ("HEAD", 200), ("DELETE", 204)):
+        assert wire.send(method, "/bucket/k", headers=headers).status == status
+    assert wire.send("GET", "/bucket?list-type=2", headers=headers).status == 200
+    assert wire.send("PUT", "/bucket/k", headers=headers).status >= 400
+
+
+def test_a_checksum_that_an_operation_does_not_read_is_refused_by_its_name(wire: Wire) -> None:
+    answer = wire.ask(Operation.COPY_OBJECT, headers={"x-amz-checksum-crc32": "AAAAAA=="})
+    assert (answer.status, answer.text("Header")) == (501, "x-amz-checksum-crc32")
+
+
 def test_a_put_may_say_that_its_checksum_is_of_the_full_object(wire: Wire) -> None:
     """As minio-go does, and so warp and mc, with CRC64NVME."""
     declared = {

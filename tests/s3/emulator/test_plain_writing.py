@@ -29,6 +29,7 @@ def checksum(algorithm: str, body: bytes = BODY) -> Fields:
 PLAIN: tuple[Fields, ...] = (
     {},
     {"content-type": "text/plain; charset=utf-8"},
+    {"x-amz-api-version": "2006-03-01"},
     {"x-amz-content-sha256": "UNSIGNED-PAYLOAD", "user-agent": "a client"},
     {"x-amz-content-sha256": SHA256},
     {"x-amz-content-sha256": SHA256, **checksum("sha256")},

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s3bench.s3.emulator.addressing import Scheme
 from s3bench.s3.emulator.form import FileReader
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -112,7 +113,7 @@ def test_a_form_that_boto3_signed_is_stored(browser: Browser) -> None:
     status, headers, body = browser.post(signed)
     etag = f'"{hashlib.md5(b"abcdef").hexdigest()}"'
     assert (status, body, headers["ETag"]) == (204, b"", etag)
-    assert headers["Location"].endswith(f"/{BUCKET}/in/report.csv")
+    assert headers["Location"].endswith(f"/{BUCKET}/in%2Freport.csv")
     read = browser.client.get_object(Bucket=BUCKET, Key="in/report.csv", ChecksumMode="ENABLED")
     assert (read["Body"].read(), read["ContentType"], read["Metadata"]) == (
         b"abcdef", "text/plain", {"test-1": "test-meta-1"},
@@ -267,7 +268,7 @@ def test_the_form_chooses_the_status_of_the_reply(asked: str, status: int) -> No
     # The document is that of test_post_object_with_unicode_metadata.
     s3 = Asker()
     answer = post(s3, form_of({"key": "a/${filename}", "success_action_status": asked}, name="test_unicode—_file.pdf"))
-    location = f"http://h/{BUCKET}/a/test_unicode%E2%80%94_file.pdf"
+    location = f"http://h/{BUCKET}/a%2Ftest_unicode%E2%80%94_file.pdf"
     etag = f'"{hashlib.md5(b"abcdef").hexdigest()}"'
     assert (answer.status, answer.headers["etag"], answer.headers["location"]) == (status, etag, location)
     if status == 201:
@@ -275,6 +276,26 @@ def test_the_form_chooses_the_status_of_the_reply(asked: str, status: int) -> No
         assert said == {"Location": location, "Bucket": BUCKET, "Key": "a/test_unicode—_file.pdf", "ETag": etag}
     else:
         assert answer.body == b""
+
+
+def test_a_form_may_redirect_to_a_page_or_to_a_url() -> None:
+    s3, name = Asker(), "x-amz-website-redirect-location"
+    assert refusal(post(s3, form_of({"key": "k", name: "page"})))[:2] == (400, "InvalidRedirectLocation")
+    assert post(s3, form_of({"key": "k", name: "/page"})).status == 204
+    assert s3.ask("HEAD", "k").headers[name] == "/page"
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "place"),
+    [("h", f"/{BUCKET}", f"h/{BUCKET}"), (f"{BUCKET}.localhost:81", "/", f"{BUCKET}.localhost:81")],
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_location_of_a_form_names_the_bucket_once(host: str, target: str, place: str, scheme: Scheme) -> None:
+    s3, body = Asker(scheme=scheme), form_of({"key": "a/b", "success_action_status": "201"})
+    kind = f"multipart/form-data; boundary={BOUNDARY}"
+    head = f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}"
+    answer = Pending(s3.emulator, head.encode(), body).finish()
+    assert answer.headers["location"] == answer.texts("Location")[0] == f"{scheme}://{place}/a%2Fb"
 
 
 def test_the_form_chooses_where_the_browser_goes_next() -> None:
