@@ -105,11 +105,16 @@ def parse_number(text: str) -> float:
 
 def _parse(text: str, units: Mapping[str, float], noun: str, fix: str) -> float:
     """Parse a number and one of `units`, in upper or lower case, and scale it."""
-    match = _QUANTITY.fullmatch(text)
-    value = float(match[1]) * units.get(match[2].lower(), math.nan) if match else math.nan
+    value = _scaled(text, units)
     if not math.isfinite(value):
-        raise BadQuantity.of(text, f"which is not {noun}", fix)
+        is_below_zero = text.strip().startswith("-") and _scaled(text.strip()[1:], units) > 0
+        raise BadQuantity.of(text, "which is below 0" if is_below_zero else f"which is not {noun}", fix)
     return value
+
+
+def _scaled(text: str, units: Mapping[str, float]) -> float:
+    match = _QUANTITY.fullmatch(text)
+    return float(match[1]) * units.get(match[2].lower(), math.nan) if match else math.nan
 
 
 def _above_zero(text: str, value: Number, fix: str) -> Number:

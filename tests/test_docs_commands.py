@@ -55,6 +55,7 @@ SERVERS_ELSEWHERE = {"postgresql://": "needs PostgreSQL"}
 
 ACTS = {
     "run": ("cli.run.action", "ready_cells"),
+    "run --endpoint-url": ("cli.run.action", "check_live"),
     "run --cluster": ("cli.run.cluster", "run_on_cluster"),
     "gate": ("cli.gate.action", "find_or_install"),
     "profile": ("cli.profile.action", "find_or_install"),
@@ -63,6 +64,7 @@ ACTS = {
     "bisect --dependency": ("cli.bisect.action", "base_of"),
     "bisect --resume": ("cli.bisect.action", "run_bisection"),
     "tune": ("cli.tune.action", "find_or_install"),
+    "tune --endpoint-url": ("cli.tune.action", "check_live"),
     "load": ("cli.load.action", "StopSignal"),
     "load --fit": ("cli.load.fit", "read_log"),
     "load merge": ("cli.load.merge", "merge_runs"),

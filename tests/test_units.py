@@ -56,8 +56,8 @@ GOOD: list[tuple[Parser, str, float]] = [
     (parse_number, ".5", 0.5),
 ]
 BAD: list[tuple[Parser, str, str]] = [
-    *((parse_bytes, text, "not a size") for text in ("", "MiB", "-1", "1 2", "5 parsecs", "٣", "9" * 400, "1s")),
-    *((parse_seconds, text, "not a duration") for text in ("", "soon", "5 parsecs", "-1s", "1e999", "1e308h", "nan")),
+    *((parse_bytes, text, "not a size") for text in ("", "MiB", "-x", "--1", "1 2", "5 parsecs", "٣", "9" * 400, "1s")),
+    *((parse_seconds, text, "not a duration") for text in ("", "soon", "-1parsec", "1e999", "1e308h", "nan")),
     *((parse_seconds, text, "not a duration") for text in ("30s1m", "1m1m", "1m30", "1.5m30s", "1m 30s", "1m-30s")),
     (parse_seconds, f"{'9' * 400}h1m", "not a duration"),
     (partial(parse_seconds, above_zero=True), "0m0s", "not above 0"),
@@ -73,6 +73,10 @@ BAD: list[tuple[Parser, str, str]] = [
     (parse_bandwidth, "93M/s", "not a bandwidth"),
     (parse_bandwidth, "0B/s", "not above 0"),
     (parse_number, "1K", "not a number"),
+    (parse_number, "-1", "below 0"),
+    (parse_bytes, " -4KiB ", "below 0"),
+    (parse_seconds, "-1s", "below 0"),
+    (parse_rate, "-5/s", "below 0"),
 ]
 
 

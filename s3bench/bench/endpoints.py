@@ -61,3 +61,8 @@ def live(url: str, *, bucket: str) -> EndpointOpener:
             yield endpoint
 
     return opened
+
+
+def check_live(url: str, *, bucket: str) -> None:
+    """Check that the bucket can be used, before anything is installed for it. Raises `BadInput`."""
+    LiveEndpoint(url, bucket=bucket).connect()

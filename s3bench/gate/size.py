@@ -19,7 +19,7 @@ from s3bench.gate.pair_autocorrelation import widened
 from s3bench.gate.paired_series import CONFIDENCE, PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
-from s3bench.stats.selection import Selection, selected_estimate
+from s3bench.stats.selection import EstimateSelection, selected_estimate
 from s3bench.stats.t_distribution import upper_quantile
 
 SIZING_PAIRS = 12
@@ -73,7 +73,7 @@ def _sized(row: GateRow, whole: PairedSeries, fresh_pairs: int) -> GateRow:
     )
 
 
-def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: float) -> tuple[Selection, ...]:
+def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: float) -> tuple[EstimateSelection, ...]:
     """What the estimates of which looks had to exceed; `spread` is the standard error of one pair."""
     assert row.level is not None
     assert row.d0 is not None
@@ -91,11 +91,11 @@ def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: 
         threshold = d1 if stopped_early else d1 + estimate - last.series.upper_bound(policy.miss * last.miss)
     if first is last:
         threshold = max(threshold, needed)
-    found = [] if first is last else [Selection(threshold=needed, error=spread / math.sqrt(first.series.count))]
-    return (*found, Selection(threshold=threshold, error=spread / math.sqrt(last.series.count)))
+    found = [] if first is last else [EstimateSelection(threshold=needed, error=spread / math.sqrt(first.series.count))]
+    return (*found, EstimateSelection(threshold=threshold, error=spread / math.sqrt(last.series.count)))
 
 
-def _corrected(row: GateRow, series: PairedSeries, selections: Sequence[Selection]) -> GateRow:
+def _corrected(row: GateRow, series: PairedSeries, selections: Sequence[EstimateSelection]) -> GateRow:
     """The row corrected by a normal approximation; as it is if the selection made no difference."""
     estimate, error = series.estimate(), _error(series)
     low = series.lower_bound((1 - CONFIDENCE) / 2)
@@ -116,7 +116,7 @@ def _corrected(row: GateRow, series: PairedSeries, selections: Sequence[Selectio
     )
 
 
-def _is_certain(value: float, selection: Selection) -> bool:
+def _is_certain(value: float, selection: EstimateSelection) -> bool:
     """Whether a true `value` is selected almost always."""
     return NormalDist().cdf((value - selection.threshold) / selection.error) >= _CERTAIN
 

@@ -27,9 +27,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """The rows of a document, of its results, and of their figures.
+    """The rows of a document, of its results, of their figures, and of the options if it is of a load run.
 
-    The latter two lack the document's number, which the database assigns.
+    All but the first lack the document's number, which the database assigns.
     """
 
     identity: str
@@ -37,6 +37,7 @@ class Indexed:
     document: Row
     results: tuple[Row, ...]
     figures: tuple[Row, ...]
+    load_options: tuple[Row, ...]
 
 
 def index_document(text: bytes, *, source: str) -> Indexed:
@@ -52,6 +53,7 @@ def index_document(text: bytes, *, source: str) -> Indexed:
         document={"identity": identity, **_document_row(document, source), **_body(text)},
         results=tuple(_result_row(place, result) for place, result in enumerate(document.results)),
         figures=tuple(row for place, result in enumerate(document.results) for row in _figure_rows(place, result)),
+        load_options=({"options": _json(document.options)},) if document.is_of_load else (),
     )
 
 

@@ -4,9 +4,10 @@ Several processes may use a history at once: each document is added in its own t
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -20,16 +21,18 @@ from s3bench.history.entry import Added, Entry, Filters, Pruned
 from s3bench.history.indexing import Indexed, index_document, unpack
 from s3bench.history.machine import Machine
 from s3bench.history.point import Point
-from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS
+from s3bench.history.tables import DOCUMENTS, FIGURES, LOAD_OPTIONS, RESULTS
 from s3bench.history.timestamp import milliseconds_of, time_of
 from s3bench.results.document import Status
 from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.workload import RecordedWorkload
 from s3bench.spec.selection import Labels, parse_selection
 
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{1,16}")
 _SHOWN = 12  # hexadecimal digits of an identity, enough among millions of documents
 _CHUNK = 500  # values of one statement; SQLite takes 999 in its older versions (https://www.sqlite.org/limits.html)
+_Value = TypeVar("_Value", str, int)
 _ENTRY = [column for column in DOCUMENTS.c if column.name != "body"]
 
 
@@ -100,8 +103,19 @@ class History:
         with self._database.reading() as connection:
             cells = _cells(connection, benchmarks)
             rows = [row for chunk in cells for row in connection.execute(_points(metric, client, machine, chunk))]
+            workloads = _workloads(connection, {row.number for row in rows})
         rows.sort(key=lambda row: (row.started_ms, row.number, row.place))
-        return tuple(_point(row, metric) for row in rows)
+        return tuple(_point(row, metric, workloads.get(row.number)) for row in rows)
+
+    def metrics(self, *, benchmarks: str = "", client: str = "", machine: str = "") -> tuple[str, ...]:
+        """The names of the metrics that have figures; the filters are those of `Filters`."""
+        with self._database.reading() as connection:
+            found = {
+                name
+                for chunk in _cells(connection, benchmarks)
+                for name in connection.execute(_metrics(client, machine, chunk)).scalars()
+            }
+        return tuple(name for name in METRICS_BY_NAME if name in found)
 
     def _insert(self, connection: Connection, indexed: Indexed) -> bool:
         insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
@@ -111,7 +125,8 @@ class History:
             return False
         found = sa.select(DOCUMENTS.c.number).where(DOCUMENTS.c.identity == indexed.identity)
         number = connection.execute(found).scalar_one()
-        for table, rows in ((RESULTS, indexed.results), (FIGURES, indexed.figures)):
+        parts = ((RESULTS, indexed.results), (FIGURES, indexed.figures), (LOAD_OPTIONS, indexed.load_options))
+        for table, rows in parts:
             if rows:
                 connection.execute(sa.insert(table), [{"document": number, **row} for row in rows])
         return True
@@ -179,22 +194,36 @@ def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | Non
     return tuple(_chunks(list(picked)))
 
 
-def _points(metric: str, client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[tuple[object, ...]]:
+def _points(metric: str, client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
     columns = [column for column in RESULTS.c if column.name not in {"cell", "tags", "document"}]
     document = [DOCUMENTS.c[name] for name in ("number", "identity", "started_ms", "machine", "s3bench", "git_commit")]
-    query = (
-        sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document)
-        .join_from(
-            RESULTS, FIGURES, sa.and_(FIGURES.c.document == RESULTS.c.document, FIGURES.c.place == RESULTS.c.place)
-        )
-        .join(DOCUMENTS, DOCUMENTS.c.number == RESULTS.c.document)
-        .where(FIGURES.c.metric == metric)
-    )
+    selected = sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document)
+    return _of_figures(selected, client, machine, cells).where(FIGURES.c.metric == metric)
+
+
+def _metrics(client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
+    return _of_figures(sa.select(FIGURES.c.metric).distinct(), client, machine, cells)
+
+
+def _of_figures(selected: sa.Select[Any], client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
+    """Of the figures of matching results, with the rows of these and of their documents."""
+    query = selected.join_from(
+        RESULTS, FIGURES, sa.and_(FIGURES.c.document == RESULTS.c.document, FIGURES.c.place == RESULTS.c.place)
+    ).join(DOCUMENTS, DOCUMENTS.c.number == RESULTS.c.document)
     if cells is not None:
         query = query.where(RESULTS.c.cell.in_(cells))
     if client:
         query = query.where(_is_client(client))
     return query.where(_is_machine(machine)) if machine else query
+
+
+def _workloads(connection: Connection, documents: Iterable[int]) -> dict[int, RecordedWorkload]:
+    """What those of these documents that are of load runs measured."""
+    return {
+        row.document: RecordedWorkload.of(msgspec.json.decode(row.options, type=Mapping[str, Any]))
+        for chunk in _chunks(list(documents))
+        for row in connection.execute(sa.select(LOAD_OPTIONS).where(LOAD_OPTIONS.c.document.in_(chunk)))
+    }
 
 
 def _is_client(client: str) -> sa.ColumnElement[bool]:
@@ -247,7 +276,7 @@ def _to_remove(entries: Sequence[Entry], before: datetime | None, keep_last: int
     return tuple(entry for entry, old in zip(entries, is_old, strict=True) if old and entry.identity not in kept)
 
 
-def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
     return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
 
 
@@ -273,11 +302,12 @@ def _entry(row: Row[tuple[object, ...]]) -> Entry:
     )
 
 
-def _point(row: Row[tuple[object, ...]], metric: str) -> Point:
+def _point(row: Row[tuple[object, ...]], metric: str, recorded: RecordedWorkload | None) -> Point:
+    dimensions = _dimensions(row.dimensions)
     return Point(
         document=row.identity,
         benchmark=row.benchmark,
-        dimensions=_dimensions(row.dimensions),
+        dimensions=dimensions,
         client=row.client,
         client_version=row.client_version,
         client_label=row.client_label,
@@ -290,4 +320,5 @@ def _point(row: Row[tuple[object, ...]], metric: str) -> Point:
         s3bench=row.s3bench,
         commit=row.git_commit,
         at=time_of(row.started_ms),
+        workload=None if recorded is None else recorded.of_result(row.benchmark, dimensions),
     )

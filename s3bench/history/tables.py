@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
-VERSION = "1"
+VERSION = "2"
 VERSION_TABLE = "s3bench_version"
 
 _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -83,3 +83,11 @@ FIGURES = sa.Table(
     ),
     sqlite_with_rowid=False,
 )
+
+LOAD_OPTIONS = sa.Table(
+    "s3bench_load_options",
+    METADATA,
+    sa.Column("document", _KEY, sa.ForeignKey("s3bench_documents.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("options", Words(), nullable=False),
+)
+"""The options of documents of load runs, which describe what was measured."""

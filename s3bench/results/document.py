@@ -30,6 +30,7 @@ from s3bench.results.decoding import decode
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.load import LoadMeasurement
 from s3bench.results.measurement import AnyMeasurement, Failure, Measurement
+from s3bench.results.other_record import refusal_of_record
 from s3bench.spec.label import benchmark_label, dimension_pairs
 from s3bench.spec.selection import Labels
 
@@ -242,13 +243,19 @@ def parse_document(text: bytes, *, source: str) -> Document:
     try:
         with without_collection():
             read = _decode_document(text)
-    except msgspec.ValidationError as error:
-        version = _known_version(text, source)
-        raise BadInput(f"{source} is not a results document of version {version}", str(error)) from error
     except msgspec.DecodeError as error:
-        raise _no_json(source, error) from error
+        raise _refusal(text, source, error) from error
     _check_known(read.schema_version, source)
     return read
+
+
+def _refusal(text: bytes, source: str, error: msgspec.DecodeError) -> BadInput:
+    other = refusal_of_record(text, source=source)
+    if other is not None:
+        return other
+    if isinstance(error, msgspec.ValidationError):
+        return BadInput(f"{source} is not a results document of version {_known_version(text, source)}", str(error))
+    return _no_json(source, error)
 
 
 def _decode_document(text: bytes) -> Document:

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,26 @@ from s3bench.errors import BadInput, MachineError
 from s3bench.results.document import Document, encode_document, parse_document
 
 _READ_BYTES_MAX = 1 << 30
+
+
+NamedPath = tuple[str, Path | None]
+"""The path that an option was given, or `None`; the option of an argument is empty."""
+
+
+def check_distinct(written: Iterable[NamedPath], *, read: Iterable[NamedPath] = ()) -> None:
+    """Check, before anything runs, that no file is written twice, or read and written. Raises `BadInput`."""
+    taken = [(option, path) for option, path in read if path is not None]
+    for option, path in written:
+        if path is None:
+            continue
+        other = next((each for each, known in taken if _is_one_file(path, known)), None)
+        if other is not None:
+            raise BadInput(
+                f"{option} {path} is also {f'the file of {other}' if other else 'an argument'}",
+                "each report has a file of its own, and what is read is not overwritten",
+                "pass another file",
+            )
+        taken.append((option, path))
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -108,6 +129,14 @@ def read_whole(path: Path, *, of: str) -> bytes:
             return file.read(_READ_BYTES_MAX)
     except OSError as error:
         raise BadInput(f"cannot read {path}", error.strerror or str(error), f"pass the path of {of}") from error
+
+
+def _is_one_file(first: Path, second: Path) -> bool:
+    """Whether two paths are of one file, which need not exist yet."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def _target(path: Path) -> Path:

@@ -2,11 +2,14 @@
 
 The workload identifies a load result: rates of 4 KiB and of 64 KiB objects do not measure the same thing. How long a
 phase ran, the endpoint and the number of workers are no part of the workload. Runs that become one result have to agree
-in more: in all options but those of `_OF_ONE_RUN`.
+in more: in all options but those of `_OF_ONE_RUN`. Runs of one series over time have to be against one endpoint as well
+(`RecordedWorkload`).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Self, TypeGuard
 
 import msgspec
 
@@ -48,7 +51,18 @@ _OF_ONE_RUN = frozenset(
 )
 """Options that may differ between runs that become one result."""
 
+_SITE_KEYS = {"endpoint_url": "endpoint", "express": "directory bucket"}
+_NESTED_KEYS = {
+    ("network", "text"): "network",
+    ("replay", "log"): "log",
+    ("replay", "speed"): "replay speed",
+    ("merged", "simultaneous"): "simultaneous runs",
+}
+"""Options that are objects, and the keys in them that distinguish series."""
+
+_WHOLE = "load.all"
 _BYTES = frozenset({"part_size", "range"})
+_BITS_MAX = 64  # of a number that is a size; a larger one, which only a damaged document has, is shown as it is
 _SECONDS = frozenset({"duration", "warmup", "ramp"})
 _ABSENT = {"rate": "none (closed loop)"}
 
@@ -62,6 +76,40 @@ class WorkloadDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return f"{self.what} {self.before} -> {self.after}"
+
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedWorkload:
+    """What the results of one load document measured, and at which endpoint, as its recorded options describe it.
+
+    Properties are pairs of a name and a value as text: `size`, `4KiB`. Those that are absent or null are left out.
+    """
+
+    of_run: tuple[Pair, ...]
+    phases: Mapping[tuple[Pair, ...], Sequence[Mapping[str, Any]]]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Take it from the options of a document."""
+        nested = (
+            (what, _text(inner, value[inner]))
+            for (key, inner), what in _NESTED_KEYS.items()
+            if isinstance(value := options.get(key), Mapping) and value.get(inner) is not None
+        )
+        phases: dict[tuple[Pair, ...], list[Mapping[str, Any]]] = {}
+        for phase in _recorded_phases(options):
+            phases.setdefault(_phase_dimensions(phase), []).append(phase)
+        return cls(of_run=(*_properties(options, {**_SITE_KEYS, **_RUN_KEYS}), *nested), phases=phases)
+
+    def of_result(self, name: str, dimensions: Sequence[Pair]) -> tuple[Pair, ...]:
+        """The properties of the result `name` with these dimensions, the first of which are those of its phase."""
+        beginnings = (tuple(dimensions[:count]) for count in range(len(dimensions), -1, -1))
+        phases = next((self.phases[each] for each in beginnings if each in self.phases), ())
+        own = [phase for phase in phases if _has_result(phase, name)] or phases
+        return (*self.of_run, *chain.from_iterable(_phase_properties(phase, is_only=len(own) == 1) for phase in own))
 
 
 def has_workload(document: Document) -> bool:
@@ -130,17 +178,49 @@ def _common_phases(first: Document, second: Document) -> Iterator[tuple[Mapping[
 
 def _phases(document: Document) -> dict[str, Mapping[str, Any]]:
     """The phases by their dimensions or names, which their results have as well; `{}` if they are not recorded."""
-    phases = document.options.get(PHASES)
-    if not isinstance(phases, Sequence):
-        return {}
-    return {_name(phase): phase for phase in phases if isinstance(phase, Mapping)}
+    return {_name(phase): phase for phase in _recorded_phases(document.options)}
+
+
+def _recorded_phases(options: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    phases = options.get(PHASES)
+    return tuple(filter(_is_mapping, phases)) if isinstance(phases, Sequence) else ()
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
 
 
 def _name(phase: Mapping[str, Any]) -> str:
+    pairs = (f"{key}={value}" for key, value in _phase_dimensions(phase))
+    return " ".join((f"phase {phase.get('name', '')}".strip(), *pairs))
+
+
+def _phase_dimensions(phase: Mapping[str, Any]) -> tuple[Pair, ...]:
     dimensions = phase.get("dimensions")
     known = dimensions if isinstance(dimensions, Sequence) else ()
-    pairs = [f"{key}={value}" for each in known if isinstance(each, Mapping) for key, value in each.items()]
-    return " ".join((f"phase {phase.get('name', '')}".strip(), *pairs))
+    return tuple((key, str(value)) for each in filter(_is_mapping, known) for key, value in each.items())
+
+
+def _has_result(phase: Mapping[str, Any], name: str) -> bool:
+    """Whether a phase has a result of this name: of a kind of operation in it, or of all kinds if there are several."""
+    mixes = (job.get("mix") for job in _jobs(phase) if _is_mapping(job))
+    kinds = {f"load.{kind}" for mix in mixes if _is_mapping(mix) for kind in mix}
+    return len(kinds) > 1 if name == _WHOLE else name in kinds
+
+
+def _phase_properties(phase: Mapping[str, Any], *, is_only: bool) -> Iterator[Pair]:
+    where = "" if is_only else f"{_name(phase)}: "
+    jobs = _jobs(phase)
+    yield from _properties(phase, _PHASE_KEYS, where)
+    for number, job in enumerate(jobs, 1):
+        if _is_mapping(job):
+            yield from _properties(job, _JOB_KEYS, f"{where}job {number}: " if len(jobs) > 1 else where)
+
+
+def _properties(options: Mapping[str, Any], keys: Mapping[str, str], where: str = "") -> Iterator[Pair]:
+    for key, what in keys.items():
+        if options.get(key) is not None:
+            yield f"{where}{what}", _text(key, options[key])
 
 
 def _jobs(phase: Mapping[str, Any]) -> Sequence[Any]:
@@ -187,10 +267,17 @@ def _text(key: str, value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case Mapping():
-            return ", ".join(f"{name} {share:g}" for name, share in sorted(value.items()))
-        case int() if key in _BYTES:
+            return ", ".join(f"{name} {_number(share)}" for name, share in sorted(value.items()))
+        case list() | tuple():
+            return ", ".join(sorted(map(str, value)))
+        case int() if key in _BYTES and value.bit_length() <= _BITS_MAX:
             return render_bytes(value)
         case float():
             return f"{value:g}" + ("/s" if key == "rate" else " s" if key in _SECONDS else "")
         case _:
             return str(value)
+
+
+def _number(share: object) -> str:
+    """A number as short as it can be written; anything else, which only a damaged document has, as it is."""
+    return f"{share:g}" if isinstance(share, float) else str(share)

@@ -61,6 +61,11 @@ class LiveEndpoint:
 
     def __enter__(self) -> Self:
         """Connect. Raises `BadInput` when the bucket cannot be used with the user's own credentials."""
+        self.connect()
+        return self
+
+    def connect(self) -> None:
+        """Do so without cleaning up at the end."""
         import boto3  # noqa: PLC0415 (a fifth of a second, for live endpoints alone)
         from botocore.config import Config  # noqa: PLC0415 (as above)
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
@@ -84,7 +89,6 @@ class LiveEndpoint:
                 str(error),
                 "check --endpoint-url and --bucket",
             ) from error
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -24,7 +24,7 @@ _LOWEST, _HIGHEST = -15.0, 4.0  # the values tried, in standard errors from the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class EstimateSelection:
     """An estimate of standard error `error`, from all of the data or the first part of it, was above `threshold`."""
 
     threshold: float
@@ -41,7 +41,7 @@ class SelectedEstimate:
 
 
 def selected_estimate(
-    estimate: float, *, error: float, selections: Sequence[Selection] = (), confidence: float = 0.95
+    estimate: float, *, error: float, selections: Sequence[EstimateSelection] = (), confidence: float = 0.95
 ) -> SelectedEstimate:
     """Correct an estimate of standard error `error`, given that it, or earlier ones, were selected.
 
@@ -85,7 +85,7 @@ def _middles(low: float, high: float) -> tuple[NDArray[np.float64], float]:
     return middles, width
 
 
-def _selected(later: NDArray[np.float64], error: float, selections: Sequence[Selection]) -> NDArray[np.float64]:
+def _selected(later: NDArray[np.float64], error: float, selections: Sequence[EstimateSelection]) -> NDArray[np.float64]:
     """The chance that earlier estimates were selected, given later ones of standard error `error`.
 
     Given a later estimate, the one before it is normal around it, whatever the true value: the later one is sufficient.

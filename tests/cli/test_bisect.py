@@ -190,6 +190,15 @@ def test_bad_input_is_reported_before_anything_runs(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("machine")
+def test_the_record_does_not_replace_the_definitions(run: Bisect, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text("[]")
+    with pytest.raises(BadInput, match=r"mine\.json is also an argument"):
+        run(*ENDS, file, "-o", file, "--force")
+    assert file.read_text() == "[]"
+
+
 def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     run(*ENDS, "-o", file, "--max-time", "1m")

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from s3bench.results.document import Document, Result, encode_document
 from tests.compare.documents import document, result
+from tests.compare.test_load_comparison import result as load_result
 
 
 def made(*results: Result, day: int = 1, **changes: Any) -> Document:
@@ -18,3 +19,12 @@ def made(*results: Result, day: int = 1, **changes: Any) -> Document:
 def text(*results: Result, day: int = 1, **changes: Any) -> bytes:
     """The same, encoded."""
     return encode_document(made(*results, day=day, **changes))
+
+
+def load_text(
+    *, day: int = 1, p50: float = 0.01, sizes: str = "4KiB", url: str = "http://one:9000", **options: Any
+) -> bytes:
+    """A document of a load run of the `day`th of November."""
+    jobs = [{"mix": {"get": 1.0}, "sizes": sizes, "threads": 16}]
+    known = {"endpoint_url": [url], "retries": 0, "phases": [{"duration": 20.0, "jobs": jobs}], **options}
+    return text(load_result((p50,)), day=day, options=known)

@@ -15,8 +15,8 @@ from s3bench.history import database as module
 from s3bench.history.address import Address, parse_address
 from s3bench.history.database import open_database
 from s3bench.history.store import History, open_history
-from s3bench.history.tables import METADATA, VERSION
-from tests.history.documents import text
+from s3bench.history.tables import DOCUMENTS, METADATA, VERSION
+from tests.history.documents import load_text, text
 
 
 def test_the_migrations_end_in_the_tables_of_today(address: Address) -> None:
@@ -60,15 +60,40 @@ def test_a_file_that_is_empty_becomes_a_history(sqlite: Address) -> None:
 def test_a_history_of_a_newer_version_is_refused_and_left_alone(address: Address) -> None:
     with open_history(address, create=True) as history:
         history.add(text())
-        _set_version(history, "2")
+        _set_version(history, "3")
     for create in (False, True):
-        with pytest.raises(BadInput, match="has version 2; this s3bench reads versions up to 1") as caught:
+        with pytest.raises(BadInput, match="has version 3; this s3bench reads versions up to 2") as caught:
             open_history(address, create=create).__enter__()
         assert "update s3bench" in caught.value.fix
     engine = sa.create_engine(address.url)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM s3bench_documents")).scalar() == 1
     engine.dispose()
+
+
+def test_a_history_of_version_1_learns_what_its_load_runs_measured(address: Address) -> None:
+    with open_history(address, create=True) as history:
+        history.add(text())
+        damaged = history.add(load_text(sizes="1MiB", day=2)).identity
+        for day, sizes in enumerate(("4KiB", "4KiB\\\0", "256KiB"), start=3):
+            history.add(load_text(sizes=sizes, day=day))
+        before = history.points("load.latency.p50")
+        _make_version_1(history, damaged)
+    with open_history(address) as history:
+        points = history.points("load.latency.p50")
+        assert points[1:] == before[1:]
+        assert [dict(point.workload or ())["size"] for point in points[1:]] == ["4KiB", "4KiB\\\0", "256KiB"]
+        assert points[0].workload == ()
+        assert [point.workload for point in history.points("total_time")] == [None]
+        assert history.add(load_text(sizes="4KiB", day=3)).is_new is False
+
+
+def _make_version_1(history: History, damaged: str) -> None:
+    """Take back what version 2 added, and damage a document."""
+    with history._database.writing() as connection:
+        connection.execute(sa.text("DROP TABLE s3bench_load_options"))
+        connection.execute(sa.update(DOCUMENTS).where(DOCUMENTS.c.identity == damaged).values(body=b"no zlib"))
+    _set_version(history, "1")
 
 
 def _set_version(history: History, version: str) -> None:

@@ -24,7 +24,7 @@ from tests.compare.documents import (
     result,
     slower,
 )
-from tests.history.documents import made, text
+from tests.history.documents import load_text, made, text
 
 HOSTILE = "\x00\\0\\\\<script>\x1b[31m\u202e=1+1'\";--%_" + "x" * 10_000
 OTHER_MACHINE = {"cpu_model": "Model 2"}
@@ -172,6 +172,25 @@ def test_a_metric_that_was_not_measured_has_no_points_and_one_that_does_not_exis
     assert history.points("milestones.exit") == ()
     with pytest.raises(BadInput, match="unknown metric 'speed'"):
         history.points("speed")
+
+
+def test_load_runs_of_different_workloads_or_endpoints_are_different_series(history: History) -> None:
+    others = {"sizes": "256KiB"}, {"url": "http://two:9000"}, {"retries": 2}, {"network": {"text": "ttfb=5ms"}}
+    for day, options in enumerate(({}, {"seed": 7, "bucket": "b", "workers": 2}, *others), start=1):
+        history.add(load_text(day=day, **options))  # type: ignore[arg-type]  # (options of any kind)
+    first, again, *rest = (point.series for point in history.points("load.latency.p50"))
+    assert first == again
+    assert len({first, *rest}) == 5
+
+
+def test_metrics_are_those_that_matching_results_have(history: History) -> None:
+    history.add(text())
+    history.add(load_text(day=2))
+    assert "total_time" in history.metrics()
+    assert "load.latency.p50" in history.metrics()
+    assert "load.latency.p50" in history.metrics(benchmarks="load.get")
+    assert "total_time" not in history.metrics(client="s3bench")
+    assert history.metrics(benchmarks="nowhere") == ()
 
 
 def test_points_carry_the_warnings(history: History) -> None:

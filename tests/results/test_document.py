@@ -1,5 +1,6 @@
 """The results document: immutable, strict, and never with a figure that is not finite."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
@@ -17,6 +18,7 @@ from s3bench.results.document import (
     parse_document,
     render_time,
 )
+from s3bench.results.foreign import read_any
 from s3bench.results.measurement import Failure, UsageFacts, measure
 from s3bench.results.timeline import Timeline, thinned
 from tests.results.series import series, span
@@ -192,6 +194,28 @@ def test_what_is_wrong_with_a_document_is_said_and_where(text: bytes, message: s
     assert message in str(caught.value)
     assert "old.json" in caught.value.what
     assert parse_document(GOOD, source="old.json").results
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        (b'{"study_version": 2}\n{"number": 1}\n', "a study of `s3bench tune`", "s3bench tune --replay FILE"),
+        (b'{"gate_version": 2, "s3bench": "0.1.0"}', "the record of a gate", "s3bench gate --replay FILE"),
+        (b'{"bisect_version": 9}', "the record of a bisection", "s3bench report FILE -o page.html"),
+        (b'{"profile_version": 1}', "the record of a profile", "s3bench report FILE -o page.html"),
+        (b'{"self_test_version": 1}', "the record of a gate's self-test", "no command reads it"),
+        (b'{"sizes_version": 1}', "a file of sizes from `s3bench describe`", "tune upload --like FILE"),
+        (b'[{"name": "mine", "environment": {}}]', "a file of definitions", "s3bench run FILE -o results.json"),
+    ],
+)
+@pytest.mark.parametrize("parse", [parse_document, read_any])
+def test_another_file_of_ours_is_named_with_the_command_that_shows_it(
+    parse: Callable[..., Document], text: bytes, what: str, fix: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(text, source="mine")
+    assert caught.value.what == f"mine is {what}, not a results document"
+    assert fix in caught.value.fix
 
 
 @given(

@@ -10,7 +10,7 @@ import pytest
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.results.document import Client, Document, Result, encode_document
-from s3bench.results.file import check_output, read_document, write_document
+from s3bench.results.file import check_distinct, check_output, read_document, write_document
 
 DOCUMENT = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
 LARGER = DOCUMENT.with_result(Result(name="n", client=Client(name="s5cmd", version="2", label="s5cmd@2")))
@@ -42,6 +42,34 @@ def test_an_existing_file_is_refused_unless_forced(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     path.unlink()
     check_output(path, force=False)
+
+
+def test_a_file_has_one_purpose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").touch()
+    (tmp_path / "link").symlink_to("mine")
+    (tmp_path / "hard").hardlink_to(tmp_path / "mine")
+    (tmp_path / "dangling").symlink_to("new")
+    for written, read, what in (
+        ({"-o": "new", "--csv": "new"}, {}, "--csv new is also the file of -o"),
+        ({"-o": "new", "--csv": "./dangling"}, {}, "--csv dangling is also the file of -o"),
+        ({"-o": "link"}, {"--replay": "mine"}, "-o link is also the file of --replay"),
+        ({"-o": "hard"}, {"": "mine"}, "-o hard is also an argument"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            check_distinct(
+                [(option, Path(name)) for option, name in written.items()],
+                read=[(option, Path(name)) for option, name in read.items()],
+            )
+        assert caught.value.what == what
+        assert caught.value.fix == "pass another file"
+
+
+def test_files_of_their_own_are_none_the_worse_for_options_that_were_not_given(tmp_path: Path) -> None:
+    check_distinct(
+        [("-o", tmp_path / "a"), ("--csv", None), ("--trace", None)],
+        read=[("", tmp_path / "b"), ("", tmp_path / "b"), ("--key-file", None)],
+    )
 
 
 def test_outputs_that_cannot_be_written_are_refused_early(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.stats.selection import SelectedEstimate, Selection, selected_estimate
+from s3bench.stats.selection import EstimateSelection, SelectedEstimate, selected_estimate
 
 
 def test_an_estimate_far_above_the_threshold_keeps_its_interval() -> None:
-    found = selected_estimate(10.0, error=1.0, selections=[Selection(threshold=0.0, error=1.0)])
+    found = selected_estimate(10.0, error=1.0, selections=[EstimateSelection(threshold=0.0, error=1.0)])
     assert (found.estimate, found.low, found.high) == pytest.approx((10.0, 8.04, 11.96), abs=0.02)
 
 
@@ -22,7 +22,7 @@ def test_without_a_selection_the_interval_is_the_normal_one() -> None:
 
 @pytest.mark.parametrize("estimate", [2.2, 3.0, 4.0])
 def test_the_ends_invert_the_truncated_normal_distribution(estimate: float) -> None:
-    found = selected_estimate(estimate, error=1.0, selections=[Selection(threshold=2.0, error=1.0)])
+    found = selected_estimate(estimate, error=1.0, selections=[EstimateSelection(threshold=2.0, error=1.0)])
     for value, chance in ((found.low, 0.025), (found.estimate, 0.5), (found.high, 0.975)):
         if math.isfinite(value):
             exceeding = stats.norm.sf(estimate - value) / stats.norm.sf(2.0 - value)
@@ -30,20 +30,23 @@ def test_the_ends_invert_the_truncated_normal_distribution(estimate: float) -> N
 
 
 def test_an_estimate_at_the_threshold_says_little() -> None:
-    found = selected_estimate(2.01, error=1.0, selections=[Selection(threshold=2.0, error=1.0)])
+    found = selected_estimate(2.01, error=1.0, selections=[EstimateSelection(threshold=2.0, error=1.0)])
     assert found.low == -math.inf
     assert found.estimate < 0
 
 
 SELECTIONS = {
-    "all of the data": (Selection(threshold=2.0, error=1.0),),
-    "the first half": (Selection(threshold=2.0, error=math.sqrt(2)),),
-    "a quarter, then half": (Selection(threshold=1.0, error=2.0), Selection(threshold=2.0, error=math.sqrt(2))),
-    "a quarter, then all": (Selection(threshold=2.5, error=2.0), Selection(threshold=2.0, error=1.0)),
+    "all of the data": (EstimateSelection(threshold=2.0, error=1.0),),
+    "the first half": (EstimateSelection(threshold=2.0, error=math.sqrt(2)),),
+    "a quarter, then half": (
+        EstimateSelection(threshold=1.0, error=2.0),
+        EstimateSelection(threshold=2.0, error=math.sqrt(2)),
+    ),
+    "a quarter, then all": (EstimateSelection(threshold=2.5, error=2.0), EstimateSelection(threshold=2.0, error=1.0)),
 }
 
 
-def selected(truth: float, selections: Sequence[Selection]) -> list[SelectedEstimate]:
+def selected(truth: float, selections: Sequence[EstimateSelection]) -> list[SelectedEstimate]:
     """Estimates of error 1, from four values of error 2, that were selected."""
     rng = np.random.default_rng(7)
     found = []
@@ -68,8 +71,8 @@ def test_intervals_of_selected_estimates_cover_the_truth_and_half_of_the_estimat
 
 
 def test_fresh_data_narrow_the_interval_of_a_selected_estimate() -> None:
-    alone = selected_estimate(2.1, error=1.0, selections=[Selection(threshold=2.0, error=1.0)])
-    fresh = selected_estimate(2.1, error=math.sqrt(1 / 2), selections=[Selection(threshold=2.0, error=1.0)])
+    alone = selected_estimate(2.1, error=1.0, selections=[EstimateSelection(threshold=2.0, error=1.0)])
+    fresh = selected_estimate(2.1, error=math.sqrt(1 / 2), selections=[EstimateSelection(threshold=2.0, error=1.0)])
     assert alone.low == -math.inf
     assert fresh.high - fresh.low < 2 * 1.96  # the fresh half alone has 2 * 1.96
     assert fresh.estimate < 2.1

@@ -42,7 +42,7 @@ from s3bench.gate.explaining import BENCHMARK_LIMIT_S
 from s3bench.profiling.explaining import Explainer
 from s3bench.report.bisection import answer_line, render_bisection
 from s3bench.results.document import render_time
-from s3bench.results.file import check_output, read_whole, write_whole
+from s3bench.results.file import check_distinct, check_output, read_whole, write_whole
 from s3bench.run.machine import machine_facts
 from s3bench.spec.definition import Definition
 from s3bench.spec.suite import Suite
@@ -55,6 +55,7 @@ def search(options: BisectOptions) -> ExitCode:
     """Search, and show what was found."""
     assert options.policy.metrics, "refused before anything is read or run"
     assert options.max_time_s is None or options.max_time_s > 0
+    check_distinct([("-o", options.output)], read=[("", file) for file in options.files])
     if options.output is not None:
         check_output(options.output, force=options.force)
     record = _searched(options)

@@ -20,36 +20,19 @@ from s3bench.report.gate.annotations import render_annotations
 from s3bench.report.gate.junit import render_junit
 from s3bench.report.gate.markdown import render_comment, render_summary
 from s3bench.report.gate.text import render_gate
-from s3bench.results.file import check_output, write_whole
+from s3bench.results.file import check_distinct, check_output, write_whole
 
 _KEEP_EVERY_S = 5.0
 
 
 def check_written(options: GateOptions) -> None:
     """Check, before anything runs, that every file can be written and that none has two purposes. Raises `BadInput`."""
-    taken = [*options.read]
-    for option, path in options.written:
-        other = next((each for each, known in taken if _is_one_file(path, known)), None)
-        if other is not None:
-            raise BadInput(
-                f"{option} {path} is also {f'the file of {other}' if other else 'an argument'}",
-                "each report has a file of its own, and what is read is not overwritten",
-                "pass another file",
-            )
-        taken.append((option, path))
+    check_distinct(options.written, read=options.read)
     for option, path in options.written:
         if option == "--markdown":
             _check_appendable(path)
         else:
             check_output(path, force=options.force)
-
-
-def _is_one_file(first: Path, second: Path) -> bool:
-    """Whether two paths are of one file, which need not exist yet."""
-    try:
-        return first.samefile(second)
-    except OSError:
-        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def _check_appendable(path: Path) -> None:

@@ -150,13 +150,16 @@ def prune_command(
 
 
 @history_group.command("trend", short_help="Find the releases that changed a metric.")
-@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="Metric to analyse.")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="Metric to analyse.  [default: total_time; load.latency.p50 if only load runs match]",
+)
 @click.option(
     "--by",
     type=click.Choice(["version", "date"]),
-    default="version",
-    show_default=True,
-    help="One point per version of the client, in order of versions, or per document, in order of time.",
+    help="One point per version of the client, in order of versions, or per document, in order of time.  "
+    "[default: version; date for load runs]",
 )
 @click.option(
     "--reference",
@@ -184,8 +187,8 @@ def prune_command(
 @store_option
 def trend_command(
     *,
-    metric: str,
-    by: str,
+    metric: str | None,
+    by: str | None,
     reference: str | None,
     no_adjust: bool,
     fail_on_change: bool,
@@ -199,13 +202,15 @@ def trend_command(
 ) -> None:
     """Find the releases that changed a metric, with the size of each change and its range of releases.
 
-    Each machine has its own series. Finding a change needs at least ten releases.
+    Each machine has its own series, and so has each workload and endpoint of load runs. Finding a change needs at least
+    ten releases.
 
     \b
     s3bench history trend --client cli-crt -k 'cp and 32MB'
     s3bench history trend --metric peak_memory --by date --fail-on-change
     s3bench history trend --client cli-crt --reference 2.36.1      ratios to a release measured with each one
     s3bench history trend --client cli-crt -o trend.html           also write a page with charts
+    s3bench history trend --metric load.latency.p99 -k load.get    load runs, by date
 
     Exit codes: 0; with --fail-on-change 1 if the newest change of any series is for the worse.
     """

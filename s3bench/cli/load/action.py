@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import msgspec
 
 from s3bench.cli.load.checks import check_options
 from s3bench.cli.load.fit import fit
@@ -49,9 +50,15 @@ def load(options: LoadOptions) -> None:
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)
     elif plan.options.clean_up is not None:
-        click.echo(f"s3bench: {live_site(plan.placement, plan.credentials).bucket.remove_run(plan.options.clean_up)}")
+        _clean_up_only(plan, plan.options.clean_up)
     else:
         _load(plan)
+
+
+def _clean_up_only(plan: LoadPlan, run: str) -> None:
+    """Delete what a run left, through the first endpoint: another one may be down."""
+    placement = msgspec.structs.replace(plan.placement, endpoint_urls=plan.placement.endpoint_urls[:1])
+    click.echo(f"s3bench: {live_site(placement, plan.credentials).bucket.remove_run(run)}")
 
 
 def _load(plan: LoadPlan) -> None:
@@ -121,31 +128,37 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
             case Measured():
                 output.add_phase(event)
                 for loss in event.result.losses:
-                    view.say(f"{event.phase.name}: {loss}")
+                    view.conclude(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.result.whole)
                 code = max(code, _exit_code(event, plan, view))
             case HighestRate():
                 output.add_highest_rate(event)
-                view.say(event.words)
-                code = max(code, ExitCode.FAIL) if event.rate_per_s is None else code
+                view.conclude(event.words)
+                code = max(code, _code_of_search(event))
     return code
 
 
 def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
     whole = measured.result.whole
     if measured.result.contradiction:
-        view.say(f"{measured.phase.name}: {measured.result.contradiction}")
+        view.conclude(f"{measured.phase.name}: {measured.result.contradiction}")
         return ExitCode.CLIENT_FAILED
     if measured.result.losses:
         return ExitCode.CLIENT_FAILED
     if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
-        view.say(
+        view.conclude(
             f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
             f"more than the {plan.profile.max_error_rate:.2%} of --max-error-rate"
         )
         return ExitCode.FAIL
     return ExitCode.DONE
+
+
+def _code_of_search(found: HighestRate) -> ExitCode:
+    if found.is_undecided:
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.FAIL if found.rate_per_s is None else ExitCode.DONE
 
 
 def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
@@ -220,6 +233,10 @@ def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> N
         return
     try:
         view.say(str(session.clean_up()))
+    except KeyboardInterrupt:
+        more = " and the data set" if session.terms.reused else ""
+        view.conclude(f"objects of run {run} remain: s3bench load ... --clean-up {run} deletes them{more}")
+        raise
     except Exception as error:
         raise S3BenchError(
             f"the objects of run {run} could not be deleted", str(error), f"run s3bench load ... --clean-up {run}"

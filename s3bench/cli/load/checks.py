@@ -3,6 +3,8 @@
 What contradicts itself within a profile, from options or from a file, is checked by `s3bench.load.profile.rules`.
 """
 
+import math
+
 from s3bench.cli.load.options import GROUPS, OPTIONS, Form, LoadOptions
 from s3bench.errors import BadInput
 from s3bench.load.operation import OperationKind
@@ -122,4 +124,11 @@ def _check_slo(profile: Profile) -> None:
             "--slo needs a profile with one job in closed loop",
             f"the profile has {len(jobs)} jobs" if len(jobs) != 1 else "the job of the profile has a rate already",
             "pass a profile of one phase with one job without `rate`",
+        )
+    phase = profile.phases[0]
+    if phase.ramp_s and phase.duration_s is not None and math.ceil(phase.ramp_s) >= phase.duration_s:
+        raise BadInput(
+            "--ramp leaves nothing of --duration for --slo to measure",
+            "each rate is measured from the first whole second after its ramp on",
+            "pass a longer -d, or a shorter --ramp",
         )

@@ -17,7 +17,7 @@ from s3bench.load.fitting.fitted_profile import fitted_profile, render_fitted, s
 from s3bench.load.fitting.fitted_workload import FittedWorkload
 from s3bench.load.fitting.log_observer import LogObserver
 from s3bench.load.fitting.workload_fitting import fit_workload
-from s3bench.results.file import check_output, write_whole
+from s3bench.results.file import check_distinct, check_output, write_whole
 
 _LINES_A_MESSAGE = 100_000
 
@@ -25,6 +25,7 @@ _LINES_A_MESSAGE = 100_000
 def fit(options: LoadOptions) -> None:
     """Fit the log, write the profile or print it, and summarize what was fitted. Raises `BadInput`."""
     assert options.fit is not None, "there is a log to fit"
+    check_distinct([("-o", options.output), ("--html", options.html)], read=options.logs)
     for path in (options.output, options.html):
         if path is not None:
             check_output(path, force=options.force)

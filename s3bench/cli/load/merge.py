@@ -14,11 +14,12 @@ from s3bench.load.aggregation.merge import RunPart, merge_runs
 from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.text import render_load
 from s3bench.results.document import encode_document
-from s3bench.results.file import check_output, read_document, write_document
+from s3bench.results.file import check_distinct, check_output, read_document, write_document
 
 
 def merge(files: Sequence[Path], *, output: Path | None, force: bool, as_json: bool) -> None:
     """Merge the documents, write the result to `output`, and print it as JSON or as a table."""
+    check_distinct([("-o", output)], read=[("", file) for file in files])
     if output is not None:
         check_output(output, force=force)
     elif force:

@@ -109,6 +109,14 @@ class LoadOptions:
             given["keys"], given["zipf_exponent"] = given["keys"]
         return cls(given=given, **own)
 
+    @property
+    def logs(self) -> tuple[tuple[str, Path], ...]:
+        """The files of the log that is read, each with the option that names it or its folder."""
+        option, log = ("--fit", self.fit) if self.fit is not None else ("--replay", self.replay)
+        if log is None:
+            return ()
+        return tuple((option, file) for file in (log.rglob("*") if log.is_dir() else (log,)))
+
     def has(self, name: str) -> bool:
         """Whether the option that sets the field `name` was given."""
         return name in self.given or (hasattr(self, name) and is_given({name: getattr(self, name)}, name))
@@ -131,6 +139,7 @@ _NOT_IN_A_REPLAY = (
         "the log sets what is done, and when",
     ),
     Conflict(("reuse", "keep"), "the objects of a replay serve no other run"),
+    Conflict(("duration_s",), "the log sets how long it takes; --for DURATION replays a part of it"),
     Conflict(("cluster",), "the plan of a replay is on this machine"),
     Conflict(("calibrate", "object_log", "show_profile"), "a replay is no profile, and its objects have no list"),
 )  # fmt: skip

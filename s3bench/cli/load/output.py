@@ -4,6 +4,7 @@ The document is written again after every phase, so that a crash loses at most t
 """
 
 import glob
+import os
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import click
 import msgspec
 
 import s3bench
-from s3bench.cli.load.options import Form
+from s3bench.cli.load.options import Form, LoadOptions
 from s3bench.cli.load.plan import LoadPlan
 from s3bench.cli.load.stress_view import StressView, reads
 from s3bench.cli.load.view import LoadView
@@ -35,7 +36,7 @@ from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.stress import StressJob, config_lines
 from s3bench.report.load.text import render_load
 from s3bench.results.document import Document, encode_document, render_time
-from s3bench.results.file import check_output, write_document
+from s3bench.results.file import check_distinct, check_output, write_document
 from s3bench.results.redaction import redact
 from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.visible import visible
@@ -52,6 +53,7 @@ class LoadOutput:
     def __init__(self, plan: LoadPlan) -> None:
         self._plan = plan
         options = plan.options
+        _check_distinct(options)
         for path in (options.output, options.csv, options.object_log, *_traces(options.trace)):
             if path is not None:
                 check_output(path, force=options.force)
@@ -217,6 +219,28 @@ def _echo(line: str) -> None:
     """Print below earlier output, also while a live view uses the terminal, which `click.echo` would not."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+def _check_distinct(options: LoadOptions) -> None:
+    """Check that each file has one purpose, the parts of the trace included, whose number is not known yet."""
+    bundle = options.given.get("ca_bundle")
+    read = [
+        ("", options.file),
+        ("--key-file", options.key_file),
+        ("--ca-bundle", None if bundle is None else Path(bundle)),
+        *options.logs,
+    ]
+    written = [("-o", options.output), ("--csv", options.csv), ("--object-log", options.object_log)]
+    parts = [("--trace", path) for _, path in (*read, *written) if path is not None and _is_part(path, options.trace)]
+    check_distinct([*written, ("--trace", options.trace), *parts], read=read)
+
+
+def _is_part(path: Path, trace: Path | None) -> bool:
+    """Whether a worker may write its part of the trace to `path`."""
+    if trace is None:
+        return False
+    whole, _, number = os.path.realpath(path).rpartition(".")
+    return number.isdecimal() and whole == os.path.realpath(trace)
 
 
 def _traces(path: Path | None) -> tuple[Path, ...]:

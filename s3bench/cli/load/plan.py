@@ -3,6 +3,7 @@
 Without a file the workload is a matrix, the phases of the s3-benchmark tools, one phase of a mix, or a demonstration.
 """
 
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -101,6 +102,8 @@ def plan_load(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPl
     profile, placement = placed.profile, placed.placement
     _check_profile(profile)
     check_plan(options, placement, profile)
+    if placement.ca_bundle is not None and not options.show_profile:
+        _check_ca_bundle(placement.ca_bundle)
     return LoadPlan(
         profile=profile,
         placement=placement,
@@ -198,6 +201,16 @@ def _credentials(options: LoadOptions, placement: Placement, environment: Mappin
             "--access-key needs --secret-key", "requests are signed with both", f"pass it, or set {SECRET_VARIABLE}"
         )
     return Credentials(access_key=options.access_key, secret_key=secret_key, region=placement.region or REGION)
+
+
+def _check_ca_bundle(path: str) -> None:
+    """Refuse a bundle that cannot be read, also where nothing is encrypted. Raises `BadInput`."""
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError as error:  # ssl.SSLError is one
+        raise BadInput(
+            f"the CA bundle {path} cannot be used", error.strerror or str(error), "name a PEM file of certificates"
+        ) from error
 
 
 def _warnings(options: LoadOptions, profile: Profile) -> tuple[str, ...]:

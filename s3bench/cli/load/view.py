@@ -1,4 +1,4 @@
-"""Shows the progress of a load run on stderr: a live view on a terminal, a line per second in a pipe, or nothing.
+"""Shows the progress of a load run on stderr: a live view on a terminal, a line per second in a pipe, or only its end.
 
 There is one refresh a second, which costs a millisecond or two of the machine that is also making the load. A reader
 that goes away or does not keep up never stops the run.
@@ -38,7 +38,7 @@ _PATIENCE_S = 1.0  # how long a message waits for a reader that does not keep up
 
 
 class LoadView(AbstractContextManager["LoadView"]):
-    """Shows which phase runs, its status every second, and messages; this one shows nothing."""
+    """Shows which phase runs, its status every second, and messages."""
 
     def __exit__(self, *_: object) -> None:
         """Overridden by views that need an end."""
@@ -52,11 +52,15 @@ class LoadView(AbstractContextManager["LoadView"]):
     def say(self, line: str) -> None:
         """Print a message that stays on the screen."""
 
+    def conclude(self, line: str) -> None:
+        """Print a message that every user needs, `-q` or not: a result, or why the run fails."""
+        self.say(line)
+
 
 def load_view(*, quiet: bool) -> LoadView:
     """Return the view that fits stderr."""
     if quiet:
-        return LoadView()
+        return _Quiet(sys.stderr)
     console = stderr_console()
     return _Terminal(console) if console.is_terminal and not console.is_dumb_terminal else _Pipe(sys.stderr)
 
@@ -86,6 +90,22 @@ class _Pipe(LoadView):
         except OSError:
             self._has_reader = False
             _redirect_to_null(self._stream)
+
+
+class _Quiet(_Pipe):
+    """No progress: only what every user needs."""
+
+    def phase(self, name: str, *, number: int, count: int) -> None:
+        """Show nothing."""
+
+    def show(self, status: LiveStatus) -> None:
+        """Show nothing."""
+
+    def say(self, line: str) -> None:
+        """Show nothing."""
+
+    def conclude(self, line: str) -> None:
+        super().say(line)
 
 
 class _Terminal(LoadView):

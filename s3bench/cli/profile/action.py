@@ -32,7 +32,7 @@ from s3bench.profiling.stack_formats import collapsed, speedscope
 from s3bench.profiling.stack_profile import Sampled
 from s3bench.profiling.tables import SHARE_KNOWN_TO, function_times, widest_share
 from s3bench.report.profile.text import render_profile
-from s3bench.results.file import check_output, write_whole
+from s3bench.results.file import check_distinct, check_output, write_whole
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
@@ -47,6 +47,8 @@ _NAMED_MAX = 5
 
 def profile(options: ProfileOptions) -> None:
     """Profile, and write what was asked for."""
+    written = [("-o", options.output), ("--html", options.html)]
+    check_distinct(written, read=[("", file) for file in options.files])
     for path in (options.output, options.html):
         if path is not None:
             check_output(path, force=options.force)

@@ -19,7 +19,7 @@ from s3bench.report.rendering import RENDERINGS
 from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document
-from s3bench.results.file import check_output, read_document, write_whole
+from s3bench.results.file import check_distinct, check_output, read_document, write_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,7 @@ def report(files: Sequence[Path], options: ReportOptions) -> None:
         return
     form, output = options.form, options.output
     _check(files, form=form, output=output)
-    if output is not None:
-        check_output(output, force=options.force)
+    _check_written(files, options)
     read = [(str(file), read_document(file)) for file in files]
     documents = [document for _, document in narrowed(read, options.benchmarks)]
     text = _tables(files, documents) if form is None else RENDERINGS[Format(form)].text_of(documents)
@@ -68,8 +67,7 @@ def _draw(files: Sequence[Path], options: ReportOptions) -> None:
             "--svg and --png draw the charts of the HTML page; they cannot be combined with other formats",
             fix="Remove --format, or use -o page.html",
         )
-    if output is not None:
-        check_output(output, force=options.force)
+    _check_written(files, options)
     for directory in options.directories.values():
         page.check_directory(directory, force=options.force)
     inputs = read_inputs(files, benchmarks=options.benchmarks)
@@ -104,6 +102,12 @@ def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> N
             "its readers take a file for each run",
             "Run the command once for each document, with -o",
         )
+
+
+def _check_written(files: Sequence[Path], options: ReportOptions) -> None:
+    check_distinct([("-o", options.output)], read=[("", file) for file in files])
+    if options.output is not None:
+        check_output(options.output, force=options.force)
 
 
 def _format_lines() -> Iterator[str]:

@@ -8,7 +8,7 @@ from time import monotonic
 
 import click
 
-from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
+from s3bench.bench.endpoints import EndpointOpener, check_live, emulator, live, stub_in_process, stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
 from s3bench.bench.suite import Hooks, ReadyCell, run_suite
@@ -24,7 +24,7 @@ from s3bench.clients.plan import Plan
 from s3bench.errors import ExitCode
 from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document
-from s3bench.results.file import check_output
+from s3bench.results.file import check_distinct, check_output
 from s3bench.run.shell_command import run_shell_command
 
 _NOT_TIMED = "how long they take is not known yet"
@@ -34,6 +34,8 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
     """Run `plan` and write its results; exit code 4 when a run failed."""
     if options.endpoint_url is not None and options.cluster is None:
         check_confinement(allow_unsandboxed=options.allow_unsandboxed)
+    named = (("--benchmark-definitions", file) for file in options.named_files)
+    check_distinct([("-o", options.output)], read=[*(("", file) for file in options.files), *named])
     if options.output is not None:
         check_output(options.output, force=options.force)
     sink = RunOutput(options)
@@ -42,6 +44,9 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
 
         run_on_cluster(options, plan, read_plan(replace(options, num_chunks=1, chunk_id=0)), sink)
         return
+    if options.endpoint_url is not None:
+        assert options.bucket is not None
+        check_live(options.endpoint_url, bucket=options.bucket)
     with ticker_for(quiet=options.quiet) as progress:
         for line in plan.skipped:
             progress.say(f"skipped: {line}")

@@ -9,7 +9,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from s3bench.bench.endpoints import EndpointOpener, emulator, live
+from s3bench.bench.endpoints import EndpointOpener, check_live, emulator, live
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
@@ -59,11 +59,18 @@ def tune(options: TuneOptions) -> ExitCode:
     return ExitCode.INCONCLUSIVE if answer.verdict is TuneVerdict.UNSETTLED else ExitCode.DONE
 
 
+def _check_live(url: str | None, bucket: str | None) -> None:
+    """Check, before a client is installed, that the bucket can be used, if there is a live endpoint."""
+    if url is not None and bucket is not None:
+        check_live(url, bucket=bucket)
+
+
 def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     if options.resume is not None:
         study = read_study(options.resume)
         if study.header.endpoint_url is not None:
             check_confinement(allow_unsandboxed=options.allow_unsandboxed)
+        _check_live(study.header.endpoint_url, study.header.bucket)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
         with StudyFile.resume(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
@@ -71,6 +78,7 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
             return _run(options, study, clients, file, output, progress, began_s)
     workload, specs = options.workload, options.specs
     _check_memory(options, workload)
+    _check_live(options.endpoint_url, options.bucket)
     with ExitStack() as stack:
         progress = stack.enter_context(ticker_for("s", quiet=options.quiet))
         clients = _clients(specs, progress, is_picky=options.clients is not None)
@@ -122,6 +130,7 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
     """Run every client at its defaults on one file and on many, or on files of different sizes alone."""
     many = options.workload
     _check_memory(options, many)
+    _check_live(options.endpoint_url, options.bucket)
     one = Workload(action=many.action, size_bytes=many.size_bytes)
     workloads = [many] if many.sizes else [one, *([many] if many.files > 1 else [])]
     studies = []

@@ -13,7 +13,7 @@ from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
 from s3bench.report.tune.text import render_study_result
-from s3bench.results.file import check_output, write_whole
+from s3bench.results.file import check_distinct, check_output, write_whole
 from s3bench.tune.client_table import client_table
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Stage, Study
@@ -25,6 +25,8 @@ class TuneOutput:
 
     def __init__(self, options: TuneOptions) -> None:
         self._options = options
+        read = (("--resume", options.resume), ("--replay", options.replay), ("--like", options.like))
+        check_distinct([("--study", options.study), ("--markdown", options.markdown)], read=read)
         for path in (options.markdown, options.study):
             if path is not None:
                 check_output(path, force=options.force)

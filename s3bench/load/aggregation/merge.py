@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations, pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
@@ -128,13 +128,23 @@ def _check_documents(parts: Sequence[RunPart]) -> None:
                 f"{part.name} is of another tool", "it has no histograms", "pass documents of `s3bench load`"
             )
     for left, right in combinations(parts, 2):
-        if _is_same_run(left.document, right.document):
-            raise BadInput(f"{left.name} and {right.name} are the same run", fix="pass each run once")
+        _check_disjoint(left, right)
 
 
-def _is_same_run(left: Document, right: Document) -> bool:
-    """Whether two documents show the same run; runs that used the objects of one run again started at other times."""
-    return left.options.get("run") == right.options.get("run") and left.results == right.results
+def _check_disjoint(left: RunPart, right: RunPart) -> None:
+    """Refuse two documents of the same run, and a run beside a document that was merged from it and others."""
+    runs, others = (_runs_of(part.document) for part in (left, right))
+    if not runs & others:
+        return
+    if runs == others:
+        what, why = f"{left.name} and {right.name} are the same run", ""
+    elif runs < others:
+        what, why = f"{left.name} is in {right.name} already", "that is a merged document"
+    elif others < runs:
+        what, why = f"{right.name} is in {left.name} already", "that is a merged document"
+    else:
+        what, why = f"{left.name} and {right.name} have runs in common", "they are merged documents"
+    raise BadInput(what, why, "pass each run once")
 
 
 def _check_workload(parts: Sequence[RunPart]) -> None:
@@ -186,6 +196,26 @@ def _runs(options: Mapping[str, Any]) -> int:
     if not isinstance(runs, Sequence):
         return 1
     return sum(_runs(each["options"]) if isinstance(each, Mapping) and "options" in each else 1 for each in runs)
+
+
+def _runs_of(document: Document) -> frozenset[tuple[str, ...]]:
+    """The single runs of a document, each by its name and its times: runs that read one data set share the name."""
+    return _single_runs(document.options, {"started_at": document.started_at, "ended_at": document.ended_at})
+
+
+def _single_runs(options: Mapping[str, Any], times: Mapping[str, Any]) -> frozenset[tuple[str, ...]]:
+    merged = options.get("merged")
+    runs = merged.get("runs") if isinstance(merged, Mapping) else None
+    if not isinstance(runs, Sequence):
+        return frozenset({(str(options.get("run")), str(times.get("started_at")), str(times.get("ended_at")))})
+    common = {name: value for name, value in options.items() if name != "merged"}
+    return frozenset().union(
+        *(_single_runs({**common, **each["options"]}, each) for each in runs if _is_described(each))
+    )
+
+
+def _is_described(run: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(run, Mapping) and isinstance(run.get("options"), Mapping)
 
 
 def _shown(value: object) -> str:

@@ -79,6 +79,16 @@ class PhaseAggregation:
         return self._sums.ended
 
     @property
+    def threads(self) -> int:
+        """The virtual users of all jobs."""
+        return sum(job.threads for job in self._phase.jobs)
+
+    @property
+    def operations(self) -> int:
+        """Operations that succeeded, warm-up included."""
+        return self._operations
+
+    @property
     def failures(self) -> dict[str, int]:
         """Operations that failed after all attempts, by label, warm-up included."""
         return {label: count for label, count in self._failures.most_common() if count}

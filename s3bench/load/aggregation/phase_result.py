@@ -199,7 +199,7 @@ class PhaseSums:
     def _mean_rate(self, rate: Rate) -> float:
         """The mean of a planned rate in the measured window."""
         since_s = float(self.window.first_second)
-        return rate.mean_per_s(since_s, since_s + self.window.length_s)
+        return rate.mean_per_s(since_s, since_s + self.window.length_s, ramp_s=self.phase.ramp_s)
 
     @property
     def _rate_planned(self) -> float | None:
@@ -273,14 +273,20 @@ class PhaseSums:
                 "a session with the directory bucket could not be renewed, and requests fail once it has expired: "
                 + session_errors[0]
             )
+        if unreached := self._unreached:
+            warnings.append(
+                f"no connection was made to {', '.join(unreached)}: these figures are those of the other addresses"
+            )
         if silent:
             warnings.append(
                 f"{len(silent)} of {len(self.window.workers)} workers did not report their end: "
                 "their operations are missing"
             )
         if self._waiting:
+            in_flight, _ = self._left()
             warnings.append(
-                f"{self._waiting:,} planned operations had not started at the end; response times do not include them"
+                f"{self._waiting:,} planned operations had not started at the end, beside {in_flight:,} in flight; "
+                "response times do not include them"
             )
         counts = enumerate(self.window.node_operations())
         slow = stragglers({node: count for node, count in counts if node not in self.lost})
@@ -293,6 +299,13 @@ class PhaseSums:
                 f"the nodes did not start together: the last worker started {begun_s[-1] - begun_s[0]:.2f} s late"
             )
         return tuple(warnings)
+
+    @property
+    def _unreached(self) -> tuple[str, ...]:
+        """The addresses that no worker could connect to, if there are others."""
+        reached = {address for each in self.ended for address in each.reached}
+        unreached = {address for each in self.ended for address in each.unreached}
+        return tuple(sorted(unreached - reached)) if reached else ()
 
     @property
     def _nodes(self) -> range:

@@ -60,11 +60,15 @@ class SloOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SloVerdict:
-    """An outcome, the clause that decided it, if any, and the reason."""
+    """An outcome, the clause that decided it, if any, and the reason.
+
+    An unresolved run would have to be `longer` times as long for enough operations.
+    """
 
     outcome: SloOutcome
     clause: str = ""
     words: str = ""
+    longer: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +91,9 @@ class Slo:
         if load.rate_planned is not None and not is_reached(_ended_rate(load), load.rate_planned, _window_s(load)):
             words = f"{load.rate_planned:,.0f}/s were planned, and only {_ended_rate(load):,.0f}/s ended"
             return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=words)
-        unresolved = next((each for each in verdicts if each.outcome is SloOutcome.UNRESOLVED), None)
-        return unresolved or SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
+        unresolved = [each for each in verdicts if each.outcome is SloOutcome.UNRESOLVED]
+        holds = SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
+        return max(unresolved, key=lambda each: each.longer, default=holds)
 
     def _excuse(self, load: Load) -> str:
         """Why the server is not the cause of a violation; empty if it is."""
@@ -161,7 +166,7 @@ def _decide(clause: Clause, load: Load) -> SloVerdict:
             return SloVerdict(outcome=SloOutcome.BROKEN, clause=clause.text, words=words)
     needed = samples_needed(_PERCENTS[clause.figure]) if clause.figure in _PERCENTS else 1
     words = f"{_name(clause)} needs {needed:,} operations, and {latency.count:,} succeeded"
-    return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words)
+    return _unresolved(clause, words, needed / max(1, latency.count))
 
 
 def _decide_errors(clause: Clause, load: Load) -> SloVerdict:
@@ -172,8 +177,12 @@ def _decide_errors(clause: Clause, load: Load) -> SloVerdict:
     if ended * clause.limit < _EXPECTED_ERRORS_MIN:
         needed = math.ceil(_EXPECTED_ERRORS_MIN / clause.limit)
         words = f"{clause.text} needs {needed:,} operations, and {ended:,} ended"
-        return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words)
+        return _unresolved(clause, words, needed / max(1, ended))
     return SloVerdict(outcome=SloOutcome.HOLDS, clause=clause.text, words=words)
+
+
+def _unresolved(clause: Clause, words: str, longer: float) -> SloVerdict:
+    return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words, longer=longer)
 
 
 def _below(figure: str) -> tuple[str, ...]:

@@ -145,6 +145,7 @@ class ClientConnection:
     def _connect(self) -> None:
         loop = self._loop
         self.route = route = loop.route()
+        route.is_tried = True
         self.on_route()
         try:
             sock = stream_socket(route.family)
@@ -204,6 +205,7 @@ class ClientConnection:
         self._send = sock.send
         self._state = _IDLE
         self._active_ns = self._loop.now_ns
+        self.route.is_reached = True
         self._watch_for(READ_MASK)
         self.on_open()
 

@@ -148,6 +148,8 @@ class WorkerEngine:
             oldest_attempt_ns=oldest_attempt_ns,
             run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
             cores_awake=cores_awake,
+            reached=self.loop.addresses(reached=True),
+            unreached=self.loop.addresses(reached=False),
         )
 
     def _wake_ups(self) -> AbstractContextManager[bool | None]:

@@ -26,7 +26,8 @@ _NO_LIMIT_NS = 1 << 62
 class Route:
     """One address of the target: `requests` are rendered for its host, `name` is what its certificate must be good for.
 
-    `session` is the last TLS session, by which the next handshake is shorter.
+    `session` is the last TLS session, by which the next handshake is shorter. `is_tried`: a connection to it was begun,
+    `is_reached`: one was made.
     """
 
     family: socket.AddressFamily
@@ -35,6 +36,8 @@ class Route:
     local: bool
     requests: Requests
     session: ssl.SSLSession | None = None
+    is_tried: bool = False
+    is_reached: bool = False
 
 
 class EngineLoop(EventLoop[Watched, Timed]):
@@ -82,6 +85,12 @@ class EngineLoop(EventLoop[Watched, Timed]):
     def route(self) -> Route:
         """The next address: all are taken in turn."""
         return next(self._next_route)
+
+    def addresses(self, *, reached: bool) -> tuple[str, ...]:
+        """The addresses that connections were begun to, and that were `reached` or not."""
+        return tuple(
+            address_text(*route.address) for route in self.routes if route.is_tried and route.is_reached is reached
+        )
 
     def wait(self, until_ns: int, *, precise: bool) -> None:
         """Wait until something is ready, no longer than `until_ns`; `now_ns` is the time afterwards.
@@ -133,6 +142,11 @@ class EngineLoop(EventLoop[Watched, Timed]):
     def paused_until(self, until_ns: int) -> int:
         """The integral of the pausing virtual users over the time, up to `until_ns`, which lies in the last wait."""
         return self.paused_ns - self.pausing * (self.now_ns - until_ns)
+
+
+def address_text(address: str, port: int) -> str:
+    """`10.0.0.1:80` or `[::1]:80`."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _routes(target: RequestTarget, manner: Manner, session_keys: Callable[[], Keys] | None) -> tuple[Route, ...]:

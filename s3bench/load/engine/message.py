@@ -103,7 +103,8 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     the oldest attempt. For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` if the
     kernel does not report it. `cores_awake`: whether all cores were kept out of idle states, `None` in closed loop.
     `session_error`: why a session with a directory bucket could not be renewed, empty if none failed. `written` is for
-    each job how many new objects there are from the worker's first on without gap.
+    each job how many new objects there are from the worker's first on without gap. Connections were made to the
+    addresses in `reached`, and none to those in `unreached`, although they were tried.
     """
 
     worker: int
@@ -119,6 +120,8 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     run_delay_ns: int | None = None
     cores_awake: bool | None = None
     session_error: str = ""
+    reached: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
 
 
 class WorkerFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):

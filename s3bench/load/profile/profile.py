@@ -67,8 +67,11 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The highest rate."""
         return max(self.per_s, *(change.per_s for change in self.changes)) if self.changes else self.per_s
 
-    def mean_per_s(self, since_s: float, until_s: float) -> float:
-        """The mean rate between two times of the phase; the rate at `since_s` where no time is between them."""
+    def mean_per_s(self, since_s: float, until_s: float, *, ramp_s: float = 0.0) -> float:
+        """The mean rate between two times of the phase; the rate at `since_s` where no time is between them.
+
+        Over `ramp_s`, which cannot be combined with changes, the rate rises linearly from nothing.
+        """
         levels = (RateChange(after_s=0.0, per_s=self.per_s), *self.changes)
         ends_s = (*(change.after_s for change in self.changes), math.inf)
         planned = sum(
@@ -76,8 +79,18 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             for level, end_s in zip(levels, ends_s, strict=True)
         )
         if until_s > since_s:
-            return planned / (until_s - since_s)
-        return next(level.per_s for level, end_s in zip(levels, ends_s, strict=True) if since_s < end_s)
+            return planned * _ramp_share(since_s, until_s, ramp_s) / (until_s - since_s)
+        level = next(level for level, end_s in zip(levels, ends_s, strict=True) if since_s < end_s)
+        return level.per_s * (min(1.0, since_s / ramp_s) if ramp_s else 1.0)
+
+
+def _ramp_share(since_s: float, until_s: float, ramp_s: float) -> float:
+    """The operations that are planned between two times with a ramp, as a share of those without one."""
+    if not ramp_s:
+        return 1.0
+    left_s, left_after_s = max(0.0, ramp_s - since_s), max(0.0, ramp_s - until_s)
+    missing_s = (left_s**2 - left_after_s**2) / (2 * ramp_s)  # the integral of 1 - t / ramp_s
+    return 1.0 - missing_s / (until_s - since_s)
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -115,7 +115,7 @@ class LoadOption:
         if self.parse is not None:
             return self.parse(text)
         digits = text.strip()
-        is_whole = isinstance(self.shape, WholeNumber) and digits.isascii() and digits.isdecimal()
+        is_whole = isinstance(self.shape, WholeNumber) and digits.isascii() and digits.removeprefix("-").isdecimal()
         report = Report()
         value = self.shape.read(int(digits[:30]) if is_whole else text, (), report)
         for problem in report.problems(text):

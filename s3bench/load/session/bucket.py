@@ -114,7 +114,8 @@ class LiveBucket:
             self._client.head_bucket(Bucket=self.name)
         except (BotoCoreError, ClientError, ValueError) as error:
             fix = "check the endpoint, the credentials and the bucket's name; buckets are not made by s3bench"
-            raise BadInput(f"bucket {self.name!r} cannot be used", str(error), fix) from error
+            url = self._client.meta.endpoint_url
+            raise BadInput(f"bucket {self.name!r} cannot be used at {url}", str(error), fix) from error
 
     def write_key_file(self, prefix: str, path: Path, *, keys_max: int) -> int:
         """List what is under `prefix` into a key file (a key and its size per line); returns their number."""

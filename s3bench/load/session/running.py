@@ -101,7 +101,7 @@ class LoadRun:
         phase = Phase(name=data_set_phase(objects - first), jobs=(job,))
         for _ in range(_PREPARING_TRIES):
             aggregation = self._aggregation(phase)
-            yield from self._perform(phase, aggregation, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
+            yield from self._write(phase, aggregation, first_number=first)
             if aggregation.losses:
                 raise MachineError("the objects to be read could not be written", "; ".join(aggregation.losses))
             if self._rules.is_over():
@@ -109,10 +109,11 @@ class LoadRun:
             if not aggregation.failures:
                 self._inventory.set_available(sizes, objects)
                 return
-        why = ", ".join(f"{count} times {label}" for label, count in aggregation.failures.items())
+            if _is_hopeless(aggregation):
+                break
         raise S3BenchError(
             "the objects to be read could not be written",
-            why,
+            _failures_of(aggregation),
             "check what the endpoint rejects, or read existing objects with --list-existing",
         )
 
@@ -123,12 +124,11 @@ class LoadRun:
         """
         phase = Phase(name=data_set_phase(job.operations or 0), jobs=(job,))
         aggregation = self._aggregation(phase)
-        yield from self._perform(phase, aggregation, first_numbers=(0,), retries_min=_PREPARING_RETRIES)
+        yield from self._write(phase, aggregation, first_number=0)
         if aggregation.losses or (aggregation.failures and not self._rules.is_over()):
-            failures = [f"{count} times {label}" for label, count in aggregation.failures.items()]
             raise S3BenchError(
                 "the objects that the log reads could not be written",
-                ", ".join((*aggregation.losses, *failures)),
+                ", ".join(filter(None, (*aggregation.losses, _failures_of(aggregation)))),
                 "check what the endpoint rejects, and whether they fit there",
             )
 
@@ -145,8 +145,24 @@ class LoadRun:
     def _aggregation(self, phase: Phase) -> PhaseAggregation:
         return PhaseAggregation(phase, workers=self._pool.workers, nodes=self._pool.nodes)
 
+    def _write(self, phase: Phase, aggregation: PhaseAggregation, *, first_number: int) -> Iterator[PhaseAggregation]:
+        """Write objects that are to be read; none of this is measured, and it ends early where all of them fail."""
+        yield from self._perform(
+            phase,
+            aggregation,
+            first_numbers=(first_number,),
+            retries_min=_PREPARING_RETRIES,
+            is_hopeless=_is_hopeless,
+        )
+
     def _perform(
-        self, phase: Phase, aggregation: PhaseAggregation, *, first_numbers: tuple[int, ...], retries_min: int = 0
+        self,
+        phase: Phase,
+        aggregation: PhaseAggregation,
+        *,
+        first_numbers: tuple[int, ...],
+        retries_min: int = 0,
+        is_hopeless: Callable[[PhaseAggregation], bool] = lambda _: False,
     ) -> Iterator[PhaseAggregation]:
         self._turn += 1
         order = BeginPhase(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
@@ -160,6 +176,19 @@ class LoadRun:
                     aggregation.end(report)
                 case WorkerLost():
                     aggregation.lose(report)
-            if not stopped and (self._rules.is_over() or aggregation.is_settled):
+            if not stopped and (self._rules.is_over() or aggregation.is_settled or is_hopeless(aggregation)):
                 stopped = True
                 self._pool.stop()
+
+
+def _is_hopeless(aggregation: PhaseAggregation) -> bool:
+    """Whether no object was written so far, and as many failed for good as there are threads, 16 at least."""
+    failed = sum(aggregation.failures.values())
+    return not aggregation.operations and failed >= max(_PREPARING_THREADS, aggregation.threads)
+
+
+def _failures_of(aggregation: PhaseAggregation) -> str:
+    """`4 times 503 SlowDown`."""
+    failures = ", ".join(f"{count} times {label}" for label, count in aggregation.failures.items())
+    count = sum(aggregation.failures.values())
+    return failures if aggregation.operations or not count else f"none of the first {count} was written: {failures}"

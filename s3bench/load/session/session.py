@@ -279,6 +279,7 @@ class Session:
                 phase,
                 name=f"{step.rate_per_s:,.1f} operations/s",
                 duration_s=(phase.duration_s or SLO_STEP_S) * step.longer,
+                warmup_s=max(phase.warmup_s, phase.ramp_s),  # of a ramp only what follows it was at this rate
                 jobs=(msgspec.structs.replace(job, rate=_at(step.rate_per_s, job)),),
                 dimensions=(*phase.dimensions, {"rate": f"{step.rate_per_s:.1f}/s", "step": str(number)}),
             )
@@ -292,7 +293,9 @@ class Session:
 
     def _guess(self, phase: Phase) -> Generator[Event, None, float]:
         """Find the first rate: a share of what a closed loop reaches in a few seconds."""
-        short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
+        short = msgspec.structs.replace(
+            phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, ramp_s=0.0, stable=False
+        )
         yield Beginning(name="a closed loop, to find the first rate")
         aggregation = yield from self._watched(self._measure(short))
         return aggregation.measure().whole.operations_rate * _SEARCH_START

@@ -75,7 +75,7 @@ def emulated_site(directory: Path, *, network: NetworkModel | None, express: boo
 
 
 def live_site(placement: Placement, credentials: Credentials | None) -> Site:
-    """Open a live endpoint. Raises `BadInput` if it or its bucket cannot be used.
+    """Open a live endpoint. Raises `BadInput` if one of its URLs, or the bucket there, cannot be used.
 
     Without `credentials` the user's own are looked up.
     """
@@ -97,16 +97,20 @@ def live_site(placement: Placement, credentials: Credentials | None) -> Site:
         ca_bundle=placement.ca_bundle,
         express=placement.express,
     )
-    bucket = LiveBucket.at(
-        placement.endpoint_urls[0],
-        placement.bucket,
-        credentials=keys,
-        virtual_hosts=virtual_hosts,
-        tls_verify=not placement.tls_no_verify,
-        ca_bundle=placement.ca_bundle,
-    )
-    bucket.check()
-    return Site(urls=placement.endpoint_urls, target=target, bucket=bucket)
+    buckets = [
+        LiveBucket.at(
+            url,
+            placement.bucket,
+            credentials=keys,
+            virtual_hosts=virtual_hosts,
+            tls_verify=not placement.tls_no_verify,
+            ca_bundle=placement.ca_bundle,
+        )
+        for url in placement.endpoint_urls
+    ]
+    for bucket in buckets:
+        bucket.check()
+    return Site(urls=placement.endpoint_urls, target=target, bucket=buckets[0])
 
 
 def _check_bucket_type(bucket: str, *, express: bool) -> None:

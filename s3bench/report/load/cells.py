@@ -191,8 +191,9 @@ def longest_of(latency: Callable[[Load], Latency]) -> Pick:
 
     def longest_s(load: Load) -> float | None:
         is_of_attempts = latency is service_of and load.response is not None
-        open_s = load.oldest_attempt if is_of_attempts else load.oldest
-        return max((each for each in (latency(load).max, open_s) if each is not None), default=None)
+        open_s = (load.oldest_attempt if is_of_attempts else load.oldest) if load.unfinished else None
+        ended_s = latency(load).max
+        return max(open_s, ended_s or 0.0) if open_s else ended_s
 
     return longest_s
 

@@ -99,7 +99,8 @@ def _window_notes(row: LoadRow) -> Iterator[Note]:
         if load.waiting_max:
             yield "waited", f"{where}: up to {_plural(load.waiting_max, 'planned operation')} found no free thread"
         if load.unfinished:
-            words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end"
+            state = "in flight or waiting" if load.waiting_max else "in flight"
+            words = f"{where}: {_plural(load.unfinished, 'operation')} {state} at the end"
             words += f", the oldest for {seconds_text(load.oldest)}" * bool(load.oldest)
             yield "unfinished", f"{words}, {count_text(load.late or 0)} of them succeeded afterwards; not counted"
 

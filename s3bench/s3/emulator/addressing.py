@@ -10,7 +10,7 @@ Scheme = Literal["http", "https"]
 _HOSTS_MAX = 1000
 
 
-class Addressing:
+class BucketAddressing:
     """How an endpoint is addressed: its `scheme`, and the `domain` behind the bucket in virtual-hosted requests."""
 
     def __init__(self, domain: str, scheme: Scheme) -> None:

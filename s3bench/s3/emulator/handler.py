@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from s3bench.s3.emulator.addressing import Addressing, Scheme
+from s3bench.s3.emulator.addressing import BucketAddressing, Scheme
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.conditions import check_taken
@@ -103,7 +103,7 @@ class Emulator:
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
         self._sessions = Sessions(f"{settings.seed} {settings.secret_key or ''}")
-        self._addressing = Addressing(settings.domain, scheme)
+        self._addressing = BucketAddressing(settings.domain, scheme)
         self._bucket_of = self._addressing.bucket_of
         self._said_unencrypted = False
         self._read_only = settings.data_dir is not None

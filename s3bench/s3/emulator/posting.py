@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-from s3bench.s3.emulator.addressing import Addressing
+from s3bench.s3.emulator.addressing import BucketAddressing
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.describing import check_declared_checksums, check_metadata_size, describe
 from s3bench.s3.emulator.documents import element, form_document, root_of
@@ -144,7 +144,7 @@ class PostOperation:
         store: ObjectStore,
         intentions: Intentions,
         writes: WriteOperations,
-        addressing: Addressing,
+        addressing: BucketAddressing,
         authenticator: Authenticator | None,
         now: Callable[[], float],
     ) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from s3bench.s3.emulator.addressing import Addressing
+from s3bench.s3.emulator.addressing import BucketAddressing
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
@@ -58,7 +58,7 @@ class UploadOperations:
     """What can be done to multipart uploads."""
 
     def __init__(
-        self, store: ObjectStore, intentions: Intentions, writes: WriteOperations, addressing: Addressing
+        self, store: ObjectStore, intentions: Intentions, writes: WriteOperations, addressing: BucketAddressing
     ) -> None:
         self._store = store
         self._intentions = intentions

@@ -17,7 +17,7 @@ from s3bench.errors import BadInput
 from s3bench.results.machine_speed import MachineSpeed
 from s3bench.results.measurement import Measurement
 from tests.compare.documents import client, result
-from tests.history.documents import text
+from tests.history.documents import load_text, text
 
 Trend = Callable[..., Result]
 VERSIONS = [f"2.{minor}.0" for minor in range(10, 34)]
@@ -136,3 +136,68 @@ def test_without_adjustment_times_are_as_measured(drifting: Trend) -> None:
     (series,) = json.loads(drifting("--no-adjust", "--json").stdout)
     assert series["trend"]["adjustment"] is None
     assert series["trend"]["figures"] == [point["value"] for point in series["trend"]["points"]]
+
+
+@pytest.fixture
+def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
+    """The command, over a load run of 4 KiB a day, and later one of 256 KiB a day, which takes longer."""
+    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    noise = random.Random(7)
+    for day in range(1, 25):
+        p50, sizes = (0.01, "4KiB") if day <= 12 else (0.046, "256KiB")
+        (tmp_path / f"{day}.json").write_bytes(load_text(day=day, p50=p50 * noise.gauss(1, 0.02), sizes=sizes))
+    (tmp_path / "other.json").write_bytes(load_text(day=25, url="http://two:9000"))
+    added = CliRunner().invoke(history_group, ["add", *map(str, tmp_path.glob("*.json"))])
+    assert added.exception is None
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(history_group, ["trend", *arguments])
+
+    return run
+
+
+def test_another_workload_of_a_load_is_another_series_and_no_change(loads: Trend) -> None:
+    said = loads("--metric", "load.latency.p50", "--fail-on-change")
+    assert said.exit_code == 0
+    titles = [line.partition(", machine")[0] for line in said.stdout.splitlines() if not line.startswith(" ")]
+    assert titles == [
+        "load.get threads=16 on s3bench, endpoint http://one:9000, size 256KiB",
+        "load.get threads=16 on s3bench, endpoint http://one:9000, size 4KiB",
+        "load.get threads=16 on s3bench, endpoint http://two:9000, size 4KiB",
+    ]
+    assert said.stdout.count("no change found in 12 releases") == 2
+
+
+def test_releases_of_load_runs_are_dates_unless_versions_are_asked_for(loads: Trend, tmp_path: Path) -> None:
+    (_, small, _) = json.loads(loads("--json").stdout)
+    assert [point["label"] for point in small["trend"]["points"]][:2] == ["2026-11-01 00:00", "2026-11-02 00:00"]
+    (_, small, _) = json.loads(loads("--json", "--by", "version").stdout)
+    assert [point["label"] for point in small["trend"]["points"]] == ["0.1.0"]
+    assert loads("-o", str(tmp_path / "trend.html")).exception is None
+    assert "documents by date" in (tmp_path / "trend.html").read_text(encoding="utf-8")
+
+
+def test_without_a_metric_load_runs_show_their_latency(loads: Trend) -> None:
+    assert loads().stdout == loads("--metric", "load.latency.p50").stdout
+    said = loads("--metric", "total_time")
+    assert said.stdout == "no stored figures match\n"
+    assert "the results that match have no total_time; pass one of these with --metric: load" in said.stderr
+
+
+def test_load_runs_beside_clients_are_pointed_out(loads: Trend, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(text())
+    assert CliRunner().invoke(history_group, ["add", str(tmp_path / "run.json")]).exception is None
+    said = loads()
+    assert "on cli-crt" in said.stdout
+    assert "load.get" not in said.stdout
+    assert "load runs match as well; show them with --metric load.latency.p50" in said.stderr
+    assert "load runs match" not in loads("--metric", "total_time").stderr
+
+
+def test_a_page_does_not_replace_the_history(loads: Trend, tmp_path: Path) -> None:
+    before = (tmp_path / "home" / "history.db").read_bytes()
+    refused = loads("-o", str(tmp_path / "home" / "history.db"), "--force").exception
+    assert isinstance(refused, BadInput)
+    assert refused.what.endswith("history.db is also the file of --store")
+    assert (tmp_path / "home" / "history.db").read_bytes() == before

@@ -1,8 +1,10 @@
 """`s3bench load` as a command: what it refuses before anything runs, and what it shows without running."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+import botocore
 import pytest
 from click.testing import CliRunner, Result
 
@@ -70,6 +72,8 @@ def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
         (("--slo", "p99"), "--slo: 'p99' is not a limit such as p99<50ms", "write p99<50ms,errors<0.1%"),
         (("--secret-key", "x", *LIVE), "--secret-key needs --access-key", "pass -a KEY"),
         (("--force",), "--force needs --output or --csv", "pass -o FILE"),
+        (("--replay", "a.log", "-d", "1s"), "--replay cannot be combined with --duration", "remove --duration or"),
+        (("--slo", "p50<1s", "-d", "3s", "--ramp", "2.5s"), "--ramp leaves nothing of --duration", "pass a longer -d"),
         (("nowhere.yaml",), "nowhere.yaml: cannot be read", "pass the path of a load profile"),
         ((*LIVE, "--clean-up", "0a", "--operation", "get"), "--clean-up cannot be combined with --operation", "remove"),
     ],
@@ -78,6 +82,10 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
     error = refusal(*arguments)
     assert what in error.what
     assert fix in str(error.fix)
+
+
+def test_a_replay_of_a_part_of_a_log_is_pointed_to() -> None:
+    assert "--for DURATION" in refusal("--replay", "a.log", "-d", "1s").why
 
 
 @pytest.mark.parametrize(
@@ -89,12 +97,29 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
         (("-z", "0x"), "write one size such as 4096, 1K, 32MiB"),
         (("--payload", "ones"), "write `random` or `zero`"),
         (("--duration", "0"), "--duration"),
+        (("--retries", "-1"), "'--retries': is -1, below the minimum of 0; write 0 or more"),
+        (("--seed", "-1"), "'--seed': is -1, below the minimum of 0; write 0 or more"),
+        (("--objects", "-5"), "'--objects': is -5, below the minimum of 1; write 1 or more"),
+        (("--objects", "-many"), "'--objects': is the string \"-many\", not a whole number"),
+        (("--keys", "zipf:-1"), "'--keys': is \"-1\", which is below 0; write a number like 1.5"),
     ],
 )
 def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple[str, ...], message: str) -> None:
     result = load(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9"])
+def test_authorities_that_cannot_be_read_are_named_at_once(url: str, tmp_path: Path) -> None:
+    live = ("--endpoint-url", url, "--bucket", "data", "--ca-bundle")
+    (tmp_path / "empty.pem").touch()
+    (tmp_path / "junk.pem").write_text("junk", encoding="utf-8")
+    for name, why in (("missing.pem", "No such file"), ("empty.pem", ""), ("junk.pem", ""), (".", "")):
+        error = refusal(*live, tmp_path / name)
+        assert error.what == f"the CA bundle {tmp_path / name} cannot be used"
+        assert why in error.why
+    assert load("--show-profile", *live, tmp_path / "missing.pem").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -177,6 +202,36 @@ def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -
     out.begin(site(url), Terms(run="0123456789ab", workers=1, seed=5))
     assert secret not in repr(out.document)
     assert (out.document.options["run"], out.document.options["seed"]) == ("0123456789ab", 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--csv", "new", "--trace", "new"), "--trace new is also the file of --csv"),
+        (("-o", "new", "--object-log", "./new"), "--object-log new is also the file of -o"),
+        (("--csv", "new.3", "--trace", "new"), "--trace new.3 is also the file of --csv"),
+        (("--replay", "a.log", "--trace", "a.log", "--force"), "--trace a.log is also the file of --replay"),
+        (("--replay", "logs", "-o", "logs/a.log", "--force"), "-o logs/a.log is also the file of --replay"),
+        ((*LIVE, *LIMIT, "--key-file", "a.log", "-o", "a.log", "--force"), "-o a.log is also the file of --key-file"),
+        ((*LIVE, *LIMIT, "--key-file", "a.0", "--trace", "a"), "--trace a.0 is also the file of --key-file"),
+        ((*LIVE, *LIMIT, "--ca-bundle", "ca.0", "-o", "ca.0", "--force"), "-o ca.0 is also the file of --ca-bundle"),
+        (("p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml is also an argument"),
+        (("--fit", "a.log", "-o", "new", "--html", "new"), "--html new is also the file of -o"),
+        (("--fit", "a.log", "-o", "a.log", "--force"), "-o a.log is also the file of --fit"),
+        (("merge", "a.log", "p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml is also an argument"),
+    ],
+)
+def test_a_file_has_one_purpose(
+    arguments: tuple[str, ...], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    for name in ("a.log", "a.0", "logs/a.log"):
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    shutil.copy(Path(botocore.__file__).with_name("cacert.pem"), tmp_path / "ca.0")
+    (tmp_path / "p.yaml").write_text("operations: 5\n", encoding="utf-8")
+    assert refusal(*arguments).what == what
+    assert (tmp_path / "a.log").read_text(encoding="utf-8") == "mine"
 
 
 def test_merge_is_a_subcommand_and_a_profile_of_that_name_needs_its_folder(

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import botocore
 import click
 import pytest
 from click.testing import CliRunner
@@ -47,6 +48,7 @@ from s3bench.load.profile.table import PROFILE_OPTIONS
 DATA = Path(__file__).parents[2] / "load" / "data"
 FLAGS = (DATA / "s3_benchmark_flags.txt").read_text(encoding="utf-8")
 RUN = (DATA / "s3_benchmark_run.txt").read_text(encoding="utf-8").splitlines()
+AUTHORITIES = Path(botocore.__file__).with_name("cacert.pem")
 LIVE = "--endpoint-url http://127.0.0.1:9000 --bucket data"
 
 
@@ -272,12 +274,13 @@ def test_every_option_of_the_manner_and_the_payload_reaches_the_profile() -> Non
 
 def test_every_option_of_the_endpoint_reaches_the_placement() -> None:
     placement = plan_of(
-        "--endpoint-url http://a --endpoint-url http://b -b data --region r --addressing virtual --ca-bundle f "
+        "--endpoint-url http://a --endpoint-url http://b -b data --region r --addressing virtual "
+        f"--ca-bundle {AUTHORITIES} "
         "--workers 3"
     ).placement
     assert placement.endpoint_urls == ("http://a", "http://b")
     assert (placement.bucket, placement.region, placement.addressing) == ("data", "r", Addressing.VIRTUAL)
-    assert (placement.ca_bundle, placement.workers, placement.tls_no_verify) == ("f", 3, False)
+    assert (placement.ca_bundle, placement.workers, placement.tls_no_verify) == (str(AUTHORITIES), 3, False)
     assert plan_of(f"{LIVE} --tls-no-verify").placement.tls_no_verify
 
 
@@ -329,7 +332,8 @@ def test_a_file_says_what_and_where_and_options_override_where_how_and_how_long(
         "operation: get\nduration: 50\nwarmup: 1\n",
         encoding="utf-8",
     )
-    plan = plan_of(f"{tmp_path / 'load.yaml'} -u https://b -b two --ca-bundle f --retries 0 -d 9 --stable -l 2")
+    more = f"-u https://b -b two --ca-bundle {AUTHORITIES} --retries 0 -d 9 --stable -l 2"
+    plan = plan_of(f"{tmp_path / 'load.yaml'} {more}")
     [phase] = plan.profile.phases
     assert summary(phase) == ("", (OperationKind.GET,), 9.0, 5)
     assert (phase.warmup_s, phase.stable, plan.profile.loops, plan.profile.manner.retries) == (1.0, True, 2, 0)
@@ -340,7 +344,7 @@ def test_a_file_says_what_and_where_and_options_override_where_how_and_how_long(
         "r",
         2,
     )
-    assert (placement.tls_no_verify, placement.ca_bundle) == (False, "f")
+    assert (placement.tls_no_verify, placement.ca_bundle) == (False, str(AUTHORITIES))
 
 
 def test_zeros_in_place_of_a_files_random_data_are_not_compressible(tmp_path: Path) -> None:

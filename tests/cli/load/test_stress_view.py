@@ -55,6 +55,7 @@ def test_seconds_add_up_and_what_is_no_line_of_s4_stays_on_stderr(capfd: pytest.
         view.show(status(670, put=335))
         view.show(status(670))
         view.say("more")
+        view.conclude("most")
     stress.total(load("all", operations=700, window_s=2.0, bytes_up=600 << 20, bytes_down=100 << 20))
     assert lines == [
         "2018/05/21 13:04:15 queued/read: 2000/ 100, queued/write:  15000/ 234, byte/s: 334 MiB",
@@ -63,4 +64,4 @@ def test_seconds_add_up_and_what_is_no_line_of_s4_stays_on_stderr(capfd: pytest.
         "2018/05/21 13:04:15 Elapsed time in seconds: 2.000000",
         "2018/05/21 13:04:15 Total OPS: 700, operations per second: 350, bytes per second: 350 MiB",
     ]
-    assert capfd.readouterr() == ("", "s3bench: mixed\ns3bench: more\n")
+    assert capfd.readouterr() == ("", "s3bench: mixed\ns3bench: more\ns3bench: most\n")

@@ -234,7 +234,9 @@ def test_quiet_is_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         view.phase("get", number=1, count=1)
         view.show(STATUS)
         view.say("more")
-    assert capfd.readouterr() == ("", "")
+        assert capfd.readouterr() == ("", "")
+        view.conclude("no rate held\x1b[31m")
+    assert capfd.readouterr() == ("", "s3bench: no rate held [31m\n")
 
 
 def test_stderr_that_is_no_terminal_gets_lines(capfd: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,20 @@ def test_a_file_that_exists_is_kept(here: Here, bench: ScriptedBench, tmp_path: 
     assert not bench.runs
 
 
+def test_a_file_has_one_purpose(here: Here, bench: ScriptedBench, tmp_path: Path) -> None:
+    file, new = tmp_path / "mine.json", tmp_path / "new"
+    file.write_text("[]")
+    for arguments, said in (
+        ((*ONE, "-o", str(new), "--html", str(new)), f"--html {new} is also the file of -o"),
+        ((str(file), "-o", str(file), "--force"), f"-o {file} is also an argument"),
+    ):
+        finished = here("profile", "--client", "cli-classic", *arguments)
+        assert finished.returncode == 2
+        assert said in finished.stderr
+    assert file.read_text() == "[]"
+    assert not bench.runs
+
+
 def answer(run: Run) -> Measurement | Failure:
     output = output_of(run)
     if output is None:

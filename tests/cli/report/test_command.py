@@ -184,3 +184,12 @@ def test_bad_input_is_exit_code_2_and_says_what_to_do(report: Report, arguments:
     assert finished.error.exit_code is ExitCode.BAD_INPUT
     assert said in str(finished.error)
     assert finished.stdout == ""
+
+
+@pytest.mark.parametrize("more", [("--format", "csv"), ("--format", "html")])
+def test_a_report_does_not_replace_what_it_is_made_of(report: Report, files: Path, more: tuple[str, ...]) -> None:
+    before = (files / "run.json").read_bytes()
+    refused = report("run.json", "-o", "./run.json", "--force", *more).error
+    assert refused is not None
+    assert refused.what == "-o run.json is also an argument"
+    assert (files / "run.json").read_bytes() == before

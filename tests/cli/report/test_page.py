@@ -269,3 +269,21 @@ def test_what_draws_is_loaded_for_a_page_alone(files: Path) -> None:
     )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert finished.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("tune.jsonl", "is a study of `s3bench tune`, not a results document"),
+        ("gate.json", "is the record of a gate, not a results document"),
+        ("bisect.json", "is the record of a bisection, not a results document"),
+        ("profile.json", "is the record of a profile, not a results document"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--format", "csv")])
+def test_what_has_a_page_only_is_refused_with_the_command_for_it(
+    report: Report, file: str, said: str, more: tuple[str, ...]
+) -> None:
+    with pytest.raises(S3BenchError, match=said) as caught:
+        report(file, *more)
+    assert "s3bench report FILE -o page.html" in caught.value.fix

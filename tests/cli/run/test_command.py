@@ -126,3 +126,31 @@ def test_what_a_setting_does_not_vary_is_skipped_and_told(here: Here) -> None:
     assert {line.split("\t")[1] for line in own.stdout.splitlines()} == {"s5cmd"}
     assert "not run on cli-crt: cli-crt has no settings `s5cmd`" in own.stderr
     assert "14 benchmarks: the command is not s3 or s3api, so the settings do not apply" in own.stderr
+
+
+def test_results_do_not_replace_the_definitions(here: Here, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+    for given in ((str(file),), ("--benchmark-definitions", str(file))):
+        finished = here("run", *given, "-o", str(file), "--force")
+        assert finished.returncode == 2
+        assert f"-o {file} is also " in finished.stderr
+    assert json.loads(file.read_text())[0]["name"]
+
+
+def test_an_endpoint_that_cannot_be_used_is_refused_before_a_client_is_installed(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def look_for_clients(*_: object) -> None:
+        raise AssertionError("it looked for clients")
+
+    monkeypatch.setattr("s3bench.cli.run.action.ready_cells", look_for_clients)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "key")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+    live = ("--endpoint-url", "http://127.0.0.1:1", "--bucket", "b", "--allow-unsandboxed")
+    finished = here("run", str(file), *live)
+    assert finished.returncode == 2
+    assert "bucket 'b' at http://127.0.0.1:1 cannot be used" in finished.stderr

@@ -1,8 +1,11 @@
 """Where the answer of a tuning goes."""
 
+from pathlib import Path
+
 import pytest
 
 from s3bench.cli.tune.output import TuneOutput
+from s3bench.errors import BadInput
 from s3bench.tune.study import Study
 from s3bench.tune.tuner import Rounds
 from tests.cli.tune.test_options import PLAIN, typed
@@ -22,3 +25,19 @@ def test_an_interrupted_study_says_what_is_known_so_far_and_last_how_to_go_on(
     out, err = capsys.readouterr()
     assert answer in out + err
     assert err.splitlines()[-1].endswith("4 trials are saved; continue with: s3bench tune --resume 'my study.jsonl'")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (f"{PLAIN} --study new --markdown new", "--markdown new is also the file of --study"),
+        ("--replay mine --markdown mine --force", "--markdown mine is also the file of --replay"),
+        ("--resume mine --markdown mine --force", "--markdown mine is also the file of --resume"),
+    ],
+)
+def test_a_file_has_one_purpose(options: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").write_text("a study", encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        TuneOutput(typed(options))
+    assert caught.value.what == what

@@ -258,10 +258,13 @@ def test_warnings_of_documents_that_are_merged_already_are_counted_by_run() -> N
 
 
 def test_warnings_of_measurements_that_are_merged_already_are_counted_by_run() -> None:
-    plain = run(mixed())
-    loop = msgspec.structs.replace(loop_of(plain, plain.results[0].name), warnings=("core 3 was busy",))
-    warned = plain.with_result(msgspec.structs.replace(plain.results[0], measurements=(loop,)))
-    assert "2 of 3 runs: core 3 was busy" in merged(merged(warned, plain), warned).results[0].loops[0].warnings
+    def warned() -> Document:
+        document = run(mixed())
+        loop = msgspec.structs.replace(loop_of(document, document.results[0].name), warnings=("core 3 was busy",))
+        return document.with_result(msgspec.structs.replace(document.results[0], measurements=(loop,)))
+
+    both = merged(merged(warned(), run(mixed())), warned())
+    assert "2 of 3 runs: core 3 was busy" in both.results[0].loops[0].warnings
 
 
 def test_the_machine_and_the_options_of_each_run_are_kept() -> None:
@@ -381,6 +384,22 @@ def test_a_run_is_not_merged_with_itself_or_alone_or_with_clients() -> None:
     assert refusal(document).what == "one document cannot be merged"
     empty = msgspec.structs.replace(document, results=(Result(name="s3.cp", client=client("1")),))
     assert refusal(document, empty).what == "2.json has no figures of a load run"
+
+
+def test_a_run_that_a_merged_document_has_already_is_not_merged_with_it_again() -> None:
+    first, second, third, fourth = (run(mixed(), at=NOON + timedelta(minutes=minute)) for minute in range(4))
+    both = merged(first, second)
+    assert refusal(both, third, second).what == "3.json is in 1.json already"
+    assert refusal(first, both).what == "1.json is in 2.json already"
+    assert refusal(second, merged(both, third)).what == "1.json is in 2.json already"
+    assert refusal(both, merged(second, third)).what == "1.json and 2.json have runs in common"
+    assert merged(both, merged(third, fourth)).results
+
+
+def test_runs_that_read_the_objects_of_one_run_are_different_runs() -> None:
+    options = THREADS | {"run": "kept"}
+    first, second, third = (run(mixed(), at=NOON + timedelta(minutes=minute), options=options) for minute in range(3))
+    assert merged(merged(first, second), third).results
 
 
 def test_failures_of_the_same_kind_add() -> None:

@@ -165,6 +165,23 @@ def test_the_planned_rate_of_one_that_changes_is_its_mean_in_the_measured_window
     assert found.whole.rate_planned == pytest.approx((100 + 0 + 500) / 3)
 
 
+@pytest.mark.parametrize(("warmup_s", "mean"), [(0.0, 150.0), (1.0, (150 + 2 * 200) / 3), (2.0, 200.0)])
+def test_the_planned_rate_of_a_ramp_is_its_mean_in_the_measured_window(warmup_s: float, mean: float) -> None:
+    ramped = msgspec.structs.replace(phase(job(rate=200.0), warmup_s=warmup_s), ramp_s=2.0)
+    found = aggregation([], ramped, end_ns=4 * NS).measure()
+    assert found.whole.rate_planned == pytest.approx(mean)
+
+
+def test_a_ramp_that_ran_as_planned_has_no_warning() -> None:
+    """200 a second over a ramp of 2 s are 200 starts within it, and 400 in the 2 s after it."""
+    starts = [round(NS * (n / 50) ** 0.5) for n in range(200)]
+    starts += [2 * NS + n * 5 * MS for n in range(400)]
+    loop = [Operation(planned_ns=start, start_ns=start, end_ns=start + MS) for start in starts]
+    ramped = msgspec.structs.replace(phase(job(rate=200.0)), ramp_s=2.0)
+    found = aggregation(loop, ramped, end_ns=4 * NS).measure()
+    assert (found.whole.operations, found.whole.rate_planned, found.warnings) == (600, 150.0, ())
+
+
 def test_seconds_in_which_nothing_ended_are_stalled() -> None:
     """A server that stalls from 2 s to 4.2 s, with operations of 5 ms before and after."""
     before = closed_loop(length_ns=5 * MS, end_ns=2 * NS)
@@ -340,3 +357,31 @@ def test_the_busiest_worker_counts_for_the_clients_share() -> None:
     found = told(phase(), given, ended(0), ended(1), workers=2)
     assert found.whole.client_cpu_share == 0.95
     assert found.whole.bottleneck == "client"
+
+
+def test_an_address_without_a_connection_is_named() -> None:
+    whole = phase(job())
+    up, down, other = "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"
+
+    def warnings(*connected: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:
+        ends = [
+            msgspec.structs.replace(ended(worker), reached=reached, unreached=unreached)
+            for worker, (reached, unreached) in enumerate(connected)
+        ]
+        return told(whole, records([], end_ns=NS, workers=2), *ends, workers=2).warnings
+
+    assert warnings(((up,), (down,)), ((up,), (other, down))) == (
+        f"no connection was made to {down}, {other}: these figures are those of the other addresses",
+    )
+    assert warnings(((up,), (down,)), ((down,), (up,))) == (), "each was reached by another worker"
+    assert warnings(((), (down,)), ((), (down,))) == (), "where nothing was reached all failed"
+
+
+def test_planned_operations_that_had_not_started_are_told_apart_from_those_in_flight() -> None:
+    end = msgspec.structs.replace(ended(unfinished=2), waiting=322)
+    found = told(phase(job(rate=100.0)), records(closed_loop(length_ns=10 * MS, end_ns=NS), end_ns=NS), end)
+    assert found.whole.unfinished == 324
+    assert any(
+        each.startswith("322 planned operations had not started at the end, beside 2 in flight; ")
+        for each in found.warnings
+    )

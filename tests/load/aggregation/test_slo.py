@@ -191,3 +191,20 @@ def test_waiting_for_a_thread_is_not_the_servers_doing_but_slow_answers_are() ->
 def test_a_promise_is_all_its_clauses() -> None:
     assert Slo(clauses=()).holds(load()).outcome is SloOutcome.HOLDS
     assert outcome("p50<1s,p99<1ms,mean<1s", load()) is SloOutcome.BROKEN
+
+
+def test_what_is_unresolved_tells_for_how_long_it_would_have_to_run() -> None:
+    few = load(operations=92, latency=msgspec.structs.replace(latency(p99=None, p999=None), count=92))
+    verdict = parse_slo("p99<50ms,errors<50%").holds(few)
+    assert verdict.outcome is SloOutcome.UNRESOLVED
+    assert verdict.longer == pytest.approx(368 / 92)
+    verdict = parse_slo("p99<50ms,errors<0.1%").holds(few)
+    assert verdict.longer == pytest.approx(3000 / 92)
+    assert verdict.words == "errors<0.1% needs 3,000 operations, and 92 ended", "the clause that needs the most"
+
+
+def test_a_run_in_which_nothing_ended_would_have_to_be_much_longer() -> None:
+    absent = dict.fromkeys(("mean", "min", "p25", "p50", "p75", "p90", "p99", "p999", "max"))
+    nothing = msgspec.structs.replace(latency(**absent), count=0)
+    idle = load(operations=0, operations_rate=0.0, latency=nothing)
+    assert parse_slo("p99<50ms").holds(idle).longer == 3000

@@ -588,3 +588,23 @@ def test_a_rate_is_not_shared_out_to_workers_without_a_thread(emulator: Runner) 
     assert first.operations() + first.ended.unfinished + first.ended.waiting == 30
     assert second.operations() + second.ended.unfinished + second.ended.waiting == 0
     assert not any(record.waiting_max for record in second.records)
+
+
+def test_addresses_are_told_by_whether_a_connection_to_them_was_made(emulator: Runner) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        dead = unused.getsockname()
+        emulator.target = msgspec.structs.replace(
+            emulator.target, addresses=(*emulator.target.addresses, dead), hosts=emulator.target.hosts * 2
+        )
+        outcome = emulator.run(emulator.job(OperationKind.PUT, operations=10, threads=4))
+    host, port = emulator.target.addresses[0]
+    assert (outcome.ended.reached, outcome.ended.unreached) == ((f"{host}:{port}",), (f"127.0.0.1:{dead[1]}",))
+
+
+def test_an_address_that_no_connection_was_for_is_neither_reached_nor_unreached(emulator: Runner) -> None:
+    emulator.target = msgspec.structs.replace(
+        emulator.target, addresses=(("::1", 9), *emulator.target.addresses), hosts=emulator.target.hosts * 2
+    )
+    outcome = emulator.run(emulator.job(OperationKind.PUT, operations=10))  # on one connection
+    assert (outcome.operations(), len(outcome.ended.reached), outcome.ended.unreached) == (10, 1, ())

@@ -120,7 +120,7 @@ def test_lognormal_sizes_with_a_largest_one_are_the_distribution_without_what_is
     [
         ("", "is not a size"),
         ("big", "is not a size"),
-        ("-1", "is not a size"),
+        ("-1", "which is below 0"),
         ("1X", "is not a size"),
         ("9" * 400, "is not a size"),
         ("6TiB", "S3 stores at most 5 TiB"),

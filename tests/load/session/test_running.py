@@ -158,3 +158,36 @@ def test_a_phase_that_may_is_stopped_when_its_throughput_has_settled() -> None:
 
     assert seconds_of(Phase(jobs=(steady,), duration_s=20.0, stable=True)) == 1
     assert seconds_of(Phase(jobs=(steady,), duration_s=20.0)) == 0
+
+
+def failing_for_ever(order: BeginPhase) -> Iterable[Told]:
+    return doing(order, seconds=20, failing=order.phase.jobs[0].operations or 0)
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(1, 16), (40, 40)])
+def test_a_data_set_of_which_nothing_can_be_written_is_given_up_after_a_failure_for_each_thread(
+    workers: int, threads: int
+) -> None:
+    pool = answering(FakePool(workers), failing_for_ever)
+    seconds: list[int] = []
+    with pytest.raises(S3BenchError, match="could not be written") as raised:
+        seconds.extend(each.status().second for each in run_on(pool).write_data_set(SIZES, 200))
+    assert pool.begun[0].phase.jobs[0].threads == threads
+    assert (len(pool.begun), pool.stops) == (1, 1)
+    assert "none of the first" in raised.value.why
+    assert "503 SlowDown" in raised.value.why
+
+
+def test_a_data_set_of_which_something_was_written_is_not_given_up() -> None:
+    pool = answering(FakePool(), lambda order: doing(order, seconds=20, failing=15))
+    with pytest.raises(S3BenchError):
+        list(run_on(pool).write_data_set(SIZES, 200))
+    assert (len(pool.begun), pool.stops) == (3, 0)
+
+
+def test_objects_of_a_replay_of_which_none_can_be_written_are_given_up() -> None:
+    pool = answering(FakePool(), failing_for_ever)
+    with pytest.raises(S3BenchError, match="that the log reads could not be written") as raised:
+        list(run_on(pool).write_replayed(job(OperationKind.PUT, operations=200, threads=4)))
+    assert pool.stops == 1
+    assert "none of the first" in raised.value.why

@@ -358,3 +358,37 @@ def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limi
     assert isinstance(found, HighestRate)
     assert found.rate_per_s == pytest.approx(300.0, rel=0.06)
     assert found.is_limit
+
+
+def test_a_rate_of_the_search_is_measured_after_its_ramp_and_the_closed_loop_has_none(
+    pools: list[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 300.0)
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=6.0, ramp_s=1.5)
+    with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
+        pools[0].answer = serving(1e12)
+        events = list(session.events())
+    _, guess, *steps = (order.phase for order in pools[0].begun)
+    assert (guess.name, guess.ramp_s, guess.warmup_s) == ("closed loop", 0.0, 0.0)
+    assert {(step.ramp_s, step.warmup_s) for step in steps} == {(1.5, 1.5)}
+    planned = [event.result.whole.rate_planned for event in events if isinstance(event, Measured)]
+    assert planned == [100.0, 200.0, 300.0]
+    found = events[-1]
+    assert isinstance(found, HighestRate)
+    assert found.rate_per_s == 300.0
+
+
+def test_a_search_without_enough_operations_goes_up_and_ends_undecided(
+    pools: list[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 8.0)
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, rate=Rate(per_s=2.0)), duration_s=2.0)
+    with session_of(tmp_path, reading, slo=parse_slo("p50<10s,errors<0.1%")) as session:
+        pools[0].answer = serving(1e12)
+        events = list(session.events())
+    rates = [order.phase.jobs[0].rate.per_s for order in pools[0].begun if order.phase.jobs[0].rate]
+    assert rates == [2.0, 4.0, 8.0]
+    found = events[-1]
+    assert isinstance(found, HighestRate)
+    assert (found.rate_per_s, found.is_undecided) == (None, True)
+    assert "errors<0.1% needs 3,000 operations" in found.words

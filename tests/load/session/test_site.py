@@ -152,3 +152,12 @@ def test_a_server_is_on_this_machine_if_an_address_of_it_is_our_own(
 ) -> None:
     with_interface(monkeypatch, ours="10.0.0.2", speed_mbit=1000)
     assert is_on_this_machine(urls, look_up=look_up) is expected
+
+
+def test_every_url_is_checked_at_the_start(server: EmulatorEndpoint, tmp_path: Path) -> None:
+    with EmulatorEndpoint(directory=tmp_path) as gone:
+        dead = gone.url
+    both = live_site(Placement(endpoint_urls=(server.url, server.url), bucket="data"), FAKE_CREDENTIALS)
+    assert both.urls == (server.url, server.url)
+    with pytest.raises(BadInput, match=f"bucket 'data' cannot be used at {dead}"):
+        live_site(Placement(endpoint_urls=(server.url, dead), bucket="data"), FAKE_CREDENTIALS)

@@ -1,6 +1,7 @@
 """The search for the highest rate that keeps a promise."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,12 @@ def searched(search: SloSearch, limit: float, *, beyond: SloVerdict = BROKEN) ->
     while (step := search.proposal) is not None:
         search = search.after(HOLDS if step.rate_per_s <= limit else beyond)
     return search
+
+
+def proposed(search: SloSearch) -> tuple[float, int]:
+    step = search.proposal
+    assert step is not None
+    return step.rate_per_s, step.longer
 
 
 @given(st.floats(0.5, 1e6), st.floats(1, 10_000))
@@ -59,20 +66,76 @@ def test_the_search_goes_no_higher_than_it_may() -> None:
     assert "at least 300.0/s held; nothing higher was tried" in search.found.words
 
 
-def test_a_run_that_was_too_short_is_repeated_for_longer() -> None:
+def test_a_run_that_was_too_short_is_repeated_for_as_long_as_it_takes() -> None:
     search = SloSearch(start_per_s=100)
-    for longer in (1, 2, 4, LONGER_MAX):
-        step = search.proposal
-        assert step is not None
-        assert (step.rate_per_s, step.longer) == (100, longer)
-        search = search.after(UNRESOLVED)
-    step = search.proposal
-    assert step is not None
-    assert (step.rate_per_s, step.longer) == (50, 1)
+    assert proposed(search) == (100, 1)
+    assert proposed(search.after(replace(UNRESOLVED, longer=1.1))) == (100, 2)
+    search = search.after(replace(UNRESOLVED, longer=3.0))
+    assert proposed(search) == (100, 4)
+    search = search.after(replace(UNRESOLVED, longer=1.1))
+    assert proposed(search) == (100, LONGER_MAX)
+
+
+@pytest.mark.parametrize("verdicts", [(8.5,), (2.0, 5.0), (8.0, 1.1)])
+def test_a_rate_with_too_few_operations_for_any_run_is_followed_by_a_higher_one(verdicts: tuple[float, ...]) -> None:
+    search = SloSearch(start_per_s=100)
+    for longer in verdicts:
+        search = search.after(replace(UNRESOLVED, longer=longer))
+    assert proposed(search) == (200, 1)
+
+
+@given(st.floats(0.5, 1e4), st.floats(0.01, 1e5), st.floats(1, 1e4))
+def test_no_rate_is_below_one_that_had_too_few_operations(limit: float, enough: float, start: float) -> None:
+    """A server that carries `limit`, and limits that need `enough` operations a second in a run of the usual length."""
+    search = SloSearch(start_per_s=start, rate_max_per_s=1e5)
+    unresolved = 0.0
+    while (step := search.proposal) is not None:
+        assert step.rate_per_s >= unresolved
+        if step.rate_per_s > limit:
+            search = search.after(BROKEN)
+        elif step.rate_per_s * step.longer < enough:
+            unresolved = max(unresolved, step.rate_per_s)
+            search = search.after(replace(UNRESOLVED, longer=enough / (step.rate_per_s * step.longer)))
+        else:
+            search = search.after(HOLDS)
+    found = search.found
+    if enough / LONGER_MAX > limit:
+        assert found.rate_per_s is None
+    if found.rate_per_s is not None:
+        assert found.rate_per_s <= limit
+    assert found.is_undecided is (found.rate_per_s is None and unresolved > 0)
+
+
+def test_a_search_that_could_decide_no_rate_is_undecided_and_tells_what_helps() -> None:
+    search = SloSearch(start_per_s=100).after(replace(UNRESOLVED, longer=60.0)).after(NO_EVIDENCE)
+    assert search.proposal is None, "no rate between 100 and 200 has enough operations either"
+    assert (search.found.rate_per_s, search.found.is_limit, search.found.is_undecided) == (None, False, True)
+    assert search.found.words == (
+        "undecided: at 100.0/s p99 needs 368 operations; at 200.0/s the load generator itself was the bottleneck; "
+        "use a longer -d, a looser errors limit, or a lower percentile"
+    )
+
+
+def test_the_gap_above_an_undecided_rate_is_searched_where_a_rate_in_it_may_have_enough_operations() -> None:
+    search = SloSearch(start_per_s=100).after(replace(UNRESOLVED, longer=9.0)).after(BROKEN)
+    assert proposed(search) == (math.sqrt(100 * 200), 1)
+    assert search.after(HOLDS).found.rate_per_s == math.sqrt(100 * 200)
+
+
+def test_a_rate_that_was_decided_by_a_longer_run_is_not_undecided() -> None:
+    search = SloSearch(start_per_s=100).after(replace(UNRESOLVED, longer=2.0)).after(BROKEN)
+    assert proposed(search) == (50, 1)
+    assert not search.found.is_undecided
+    assert "no rate held: at 100.0/s p99 was 2 s" in search.found.words
+
+
+def test_a_search_that_was_stopped_before_any_rate_was_decided_is_undecided() -> None:
+    assert SloSearch(start_per_s=100).found.is_undecided
+    assert SloSearch(start_per_s=100).after(replace(UNRESOLVED, longer=2.0)).found.is_undecided
 
 
 def test_a_longer_run_that_resolves_goes_on() -> None:
-    search = SloSearch(start_per_s=100).after(UNRESOLVED).after(HOLDS)
+    search = SloSearch(start_per_s=100).after(replace(UNRESOLVED, longer=2.0)).after(HOLDS)
     step = search.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (200, 1)

@@ -1,5 +1,7 @@
 """From a document to rows and phases, and figures as text."""
 
+from typing import Any
+
 import pytest
 
 from s3bench.report.load import cells
@@ -64,3 +66,19 @@ def test_numbers_are_told_as_ranges() -> None:
     assert cells.ranges_text([3]) == "3"
     assert cells.ranges_text([3, 4, 5, 9, 11, 12]) == "3-5, 9, 11-12"
     assert cells.ranges_text([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"unfinished": 0, "oldest": 0.0, "oldest_attempt": 0.0}, "-"),
+        ({"unfinished": 3, "oldest": 0.0, "oldest_attempt": 0.0}, "-"),
+        ({"unfinished": 1, "oldest": 2.0, "oldest_attempt": 2.0}, "≥2.00 s"),
+    ],
+)
+def test_where_nothing_succeeded_the_greatest_time_is_that_of_what_was_unfinished(
+    changes: dict[str, Any], text: str
+) -> None:
+    rows = cells.load_rows(document(result("load.get", load(operations=0, failed=9, error_rate=1.0, **changes))))
+    assert cells.longest_text(rows[0], cells.latency_of) == text
+    assert any(line.startswith("≥") for line in cells.legend_lines(rows)) is text.startswith("≥")

@@ -162,7 +162,7 @@ def _trend() -> RenderedPage:
         TrendSeries(title=title, trend=trend_of(TIME, points(*each)))
         for title, each in zip(titles, levels, strict=True)
     ]
-    html = trend_page(found, TIME.name, by="version", reference=None)
+    html = trend_page(found, TIME.name, over="versions", reference=None)
     return RenderedPage(sections=(trend_section(TIME, found),), html=html)
 
 
