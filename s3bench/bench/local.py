@@ -4,12 +4,12 @@ This module has the order of events around one run, and decides what is an error
 """
 
 import shutil
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import environ
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from s3bench.clients.registry import known_client
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.redaction import mask_file
 from s3bench.run.download_check import DownloadCheck
+from s3bench.run.ending import named_signal, redacted_tail
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import measure_run, read_milestones
 from s3bench.run.owner import workspace_parent
@@ -44,7 +45,9 @@ from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition, Environment, Response
 from s3bench.spec.listing import expand_listings
 
-STDERR_TAIL_BYTES = 2000
+Outcome = TypeVar("Outcome", Measurement, Failure)
+
+STDERR_TAIL_CHARACTERS = 2000
 """How much of the end of a failed client's stderr goes into the document."""
 
 ERRORS_MAX = 10
@@ -151,14 +154,13 @@ class LocalRunner:
         log = self.bench.endpoint.collect(self.download_check.look_ahead)
         turnaround_ns = None if self.last_ended_ns is None else record.started_ns - self.last_ended_ns
         self.last_ended_ns = record.ended_ns
-        if settings.debug_dir is not None:
-            _keep_output(launch, settings.debug_dir / debug_name / str(iteration))
+        warning = _keep_output(launch, settings.debug_dir / debug_name / str(iteration)) if settings.debug_dir else ""
         failure = self._failure(iteration, record, log, launch)
         if failure is not None:
-            return failure
+            return _warned(failure, warning)
         if not self.bench.workspaces.keep:
             self.bench.spawner.remove(workspace.work, workspace.strangers(self.download_check.landed()))
-        return measure_run(
+        measured = measure_run(
             record,
             log,
             read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
@@ -168,6 +170,7 @@ class LocalRunner:
             network=self.bench.endpoint.network,
             keeps_timeline=settings.keeps_timeline,
         )
+        return _warned(measured, warning)
 
     def _mask_output(self, launch: Launch) -> None:
         """Take the endpoint's keys out of what the client wrote, before anything else looks at it or keeps it."""
@@ -259,18 +262,31 @@ def _bad_ending(record: ProcessRecord, launch: Launch) -> str | None:
     if record.exit_code is None:
         return f"timed out after {launch.timeout_s:g} s"
     if record.exit_code < 0:
-        return f"ended by signal {-record.exit_code} ({signal.Signals(-record.exit_code).name})"
+        return f"ended by {named_signal(-record.exit_code)}"
     return f"exited {record.exit_code}" if record.exit_code else None
 
 
-def _keep_output(launch: Launch, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for file in (launch.stdout, launch.stderr):
-        shutil.copyfile(file, directory / file.name)
+def _keep_output(launch: Launch, directory: Path) -> str:
+    """Copy what the client wrote to `directory`; returns a warning where that fails."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for file in (launch.stdout, launch.stderr):
+            shutil.copyfile(file, directory / file.name)
+    except OSError as error:
+        return f"its output could not be kept: {directory}: {error.strerror or error}"
+    return ""
+
+
+def _warned(outcome: Outcome, warning: str) -> Outcome:
+    """The outcome with a warning, if there is one; that of a failure stands below its reason."""
+    if not warning:
+        return outcome
+    if isinstance(outcome, Failure):
+        return msgspec.structs.replace(outcome, why=f"{outcome.why}\n{warning}".strip())
+    return msgspec.structs.replace(outcome, warnings=(*outcome.warnings, warning))
 
 
 def _tail(path: Path) -> str:
-    """The end of what the client wrote, undecodable bytes escaped."""
+    """The end of what the client wrote."""
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - STDERR_TAIL_BYTES))
-        return file.read().decode("utf-8", "backslashreplace").strip()
+        return redacted_tail(file, STDERR_TAIL_CHARACTERS)

@@ -42,6 +42,8 @@ class Hooks:
 
 NO_HOOKS = Hooks()
 
+_DEBUG_NAME_BYTES_MAX = 150
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteStatus:
@@ -105,8 +107,7 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], hooks: H
     result = new_result(cell, named)
     unobserved: dict[int, Measurement] = {}
     conditions = Conditions(prepare=hooks.prepare)
-    # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
-    debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{client.label}")
+    debug_name = _debug_name(number, cell.definition.name, client.label)
     try:
         with bench.workspace(cell.definition.environment) as runner_of:
             runner = runner_of(cell.definition, client)
@@ -126,6 +127,15 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], hooks: H
     if unobserved:
         result = result.with_audit(compare_observed(result.runs, unobserved))
     yield _cleaned_up(result, hooks).completed()
+
+
+def _debug_name(number: int, name: str, label: str) -> str:
+    """The name of a cell's directory in --debug-dir; the number makes it unique.
+
+    A benchmark's name may hold anything that can be printed and be longer than names of files.
+    """
+    whole = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{name}-{label}")
+    return whole.encode()[:_DEBUG_NAME_BYTES_MAX].decode(errors="ignore")
 
 
 def _cleaned_up(result: Result, hooks: Hooks) -> Result:

@@ -15,6 +15,7 @@ from s3bench.cli.streams import open_missing_descriptors, safe_streams
 from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.redaction import without_url_credentials
+from s3bench.system.signals import ending_signals
 
 # Command, its place in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their command
 # runs, so that `--help` and a mistyped command respond at once.
@@ -108,7 +109,9 @@ def s3bench_command() -> None:
 def main() -> None:
     """Run the command line; the only place where s3bench turns an error into a message and an exit code."""
     open_missing_descriptors()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in ending_signals():
+        if number != signal.SIGINT:  # for which Python does so
+            signal.signal(number, _interrupt)
     warnings.showwarning = _show_warning
     with safe_streams():
         code = _exit_code()

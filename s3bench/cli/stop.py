@@ -1,4 +1,4 @@
-"""Stops a running command in an orderly way on Ctrl-C or SIGTERM.
+"""Stops a running command in an orderly way on Ctrl-C, SIGTERM or SIGHUP.
 
 The command polls the stop signal or waits for it.
 """
@@ -11,11 +11,13 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Self
 
+from s3bench.system.signals import ending_signals
+
 _REPEATED_SIGNAL_S = 1.0
 
 
 class StopSignal:
-    """Set by SIGINT and SIGTERM while the context lasts; another signal a second later raises `KeyboardInterrupt`.
+    """Set by the ending signals while the context lasts; another signal a second later raises `KeyboardInterrupt`.
 
     Not sooner, since a process group that is stopped, for example by timeout(1), often gets each signal twice.
     It uses a pipe, since the interrupted code may hold the lock of a `threading.Event`.
@@ -30,7 +32,7 @@ class StopSignal:
         self._read_end, self._write_end = os.pipe()
         self._stack.callback(os.close, self._read_end)
         self._stack.callback(os.close, self._write_end)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ending_signals():
             self._stack.callback(signal.signal, number, signal.signal(number, self._on_signal))
         return self
 

@@ -20,5 +20,5 @@ def stdout_width() -> int:
 
 
 def stdout_paints() -> bool:
-    """Whether stdout shows colors."""
-    return is_smart(sys.stdout)
+    """Whether stdout shows colors: not where NO_COLOR is set (https://no-color.org)."""
+    return is_smart(sys.stdout) and not os.environ.get("NO_COLOR")

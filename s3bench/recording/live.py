@@ -26,6 +26,7 @@ from s3bench.recording.environment import recorded_config
 from s3bench.recording.exchange import RecordedExchange
 from s3bench.recording.local_files import read_local_files
 from s3bench.recording.signing import Signer
+from s3bench.run.ending import named_signal
 from s3bench.run.owner import workspace_parent
 from s3bench.run.tree import descendants
 from s3bench.run.workspace import Workspaces
@@ -37,10 +38,11 @@ from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.stored import buckets_of
+from s3bench.system.processes import started_at
 
 _FAILURES_SHOWN_MAX = 5
 _STOP_S = 5.0
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OTHER_ENDPOINTS = "AWS_ENDPOINT_URL_"
 _CREDENTIAL_NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
@@ -238,7 +240,7 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int
 
 def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) -> ClientFailed:
     """Explain a command that failed; by itself if the emulator has not the services that it called."""
-    ending = f"was ended by signal {-code}" if code < 0 else f"exited {code}"
+    ending = f"was ended by {named_signal(-code)}" if code < 0 else f"exited {code}"
     services = sorted({each.service for each in exchanges} - {SERVICE, EXPRESS_SERVICE, ""})
     if behind.url is None and services:
         return ClientFailed(
@@ -254,14 +256,36 @@ def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) ->
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    for pid in (*descendants(process.pid), process.pid):
-        with suppress(OSError):
-            os.kill(pid, signal.SIGTERM)
+    """End the command and what it started, and kill what has not ended with it; another interrupt kills at once."""
+    family: dict[int, str] = {}
     try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
+        family = _family(process.pid)
+        _send(signal.SIGTERM, family)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_S)
+    finally:
+        for pid in _alive(family):  # they may have started others, and are orphans if it has ended
+            family = _family(pid) | family
+        _send(signal.SIGKILL, family)
+        process.kill()  # also if it could not be listed
         process.wait()
+
+
+def _family(pid: int) -> dict[int, str]:
+    """A process and all below it, with the time when each started."""
+    started = {each: started_at(each) for each in (*descendants(pid), pid)}
+    return {each: time for each, time in started.items() if time is not None}
+
+
+def _send(number: signal.Signals, family: Mapping[int, str]) -> None:
+    for pid in _alive(family):
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def _alive(family: Mapping[int, str]) -> list[int]:
+    """Those that have not ended; another process may have got the id of one that has."""
+    return [pid for pid, time in family.items() if started_at(pid) == time]
 
 
 def _own_secrets(variables: Mapping[str, str]) -> Iterator[str]:

@@ -8,13 +8,31 @@ from urllib.parse import quote
 
 REDACTED = "***"
 
-_NAMES = r"[\w-]*(?:secret|token|password|passwd|credential|signature|access[-_]key|api[-_]key)[\w-]*"
+_NAMES = r"(?>[\w-]*?(?:secret|token|password|passwd|credential|signature|access[-_]?key|api[-_]?key)[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
-_SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
+_QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
+_VALUE_END = r"""(?=['");,]*(?:\s|$))"""
+_VALUE = rf"(?:{_QUOTED}|\S)+?{_VALUE_END}"
+_QUERY_VALUE = rf"(?:{_QUOTED}|[^\s&])+?(?:{_VALUE_END}|(?=['\"]*&))"
+_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|x-{_NAMES}['\"]?\s*:"
+_OPTION = rf"--?{_NAMES}(?:[ \t]|\\\n)+"
+_ASSIGNMENT = rf"{_NAMES}(?:['\"]?=|['\"]?\s+=\s+|['\"]\s*:\s*)"
+_USER = r"(?:-[uU][ \t]*|--(?:proxy-)?user(?:=|[ \t]+))(?=['\"]?[^\s:'\"]+:(?!//))"
+_SECRETS = tuple(
+    re.compile(rf"((?<![\w-]){name}){value}", re.DOTALL)
+    for name, value in (
+        (rf"(?i:(?:{_HEADER})\s*(?:b?['\"])?)", r"[^'\"\r\n]+"),
+        (r"Bearer\s+", r"[\w.~+/=-]+"),
+        (rf"(?i:{_OPTION})(?!--|[|;&<>])", _VALUE),
+        (rf"(?i:{_ASSIGNMENT})", _QUERY_VALUE),
+        (_USER, _VALUE),
+    )
+)
+"""What is replaced in text; the first group is kept."""
 _QUERY = re.compile(r"\?[^\s,)]+")
 # A password may contain an `@` and, if it is not encoded, a `/`; in HTTP URLs nothing after it has an `@`.
-_URL_CREDENTIALS = re.compile(r"\b(https?://?)[^\s?#]*@|\b([a-z][a-z0-9+.-]*://)[^/\s]+@", re.IGNORECASE)
+_URL_CREDENTIALS = re.compile(r"\b(https?://?)[^\s?#]*@|(?<![a-z0-9+.-])([a-z0-9+.-]+://)[^/\s]+@", re.IGNORECASE)
 _SECRET_MAX = 8192
 # What clients write with `--debug` besides known credentials: signatures, and the sessions of S3 Express.
 _SIGNED = (
@@ -25,7 +43,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def redact(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Replace secret values: of options that name one, in credentials of URLs, and in signed queries."""
+    """Replace secret values: of options that name one, and in each argument, which may be a shell command."""
     redacted = []
     hide_next = False
     for argument in arguments:
@@ -35,9 +53,20 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
         elif short is not None:
             redacted.append(short[1] + (REDACTED if short[2] else ""))
         else:
-            redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_url_credentials(argument)))
+            redacted.append(redact_text(argument))
         hide_next = bool(_SECRET_OPTION.match(argument)) or (short is not None and not short[2])
     return tuple(redacted)
+
+
+def redact_text(text: str) -> str:
+    """Replace secret values in a shell command, or in what one wrote.
+
+    Values of options and variables that name one, `Authorization` headers, `-u user:password` as of curl, credentials
+    of URLs, and signed queries.
+    """
+    for pattern in _SECRETS:
+        text = pattern.sub(rf"\g<1>{REDACTED}", text)
+    return without_url_credentials(text)
 
 
 def without_queries(text: str) -> str:

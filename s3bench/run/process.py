@@ -69,7 +69,7 @@ class PeakSource(StrEnum):
     in per-CPU counters that lag by some pages. `TREE`: the largest sum over
     processes alive at the same time, as sampled; pages that they share count once where the system shows which
     (`tree_memory`), and for each of them elsewhere. `SAMPLED`: the largest sample of a client so small that the
-    spawner's own memory hides its high-water mark.
+    spawner's own memory hides its high-water mark; of several processes, where no look showed them together.
     """
 
     KERNEL = "kernel high-water mark"
@@ -292,11 +292,18 @@ def _peak(reply: dict[str, Any]) -> tuple[PeakSource, int]:
     kernel_bytes, sampled_bytes = reply["usage"]["rss_bytes_max"], reply["sampled_rss_bytes_max"]
     samples = len(reply["at_ns"]) // _SAMPLE_BYTES
     if samples >= _SAMPLES_TRUSTED and _is_hidden(reply):
-        return PeakSource.SAMPLED, sampled_bytes
+        looked_bytes = _looked_peak_bytes(reply)
+        return (PeakSource.TREE, looked_bytes) if looked_bytes else (PeakSource.SAMPLED, sampled_bytes)
     if reply["process_count"] == 1:
         return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
     tree_bytes = _tree_peak_bytes(reply)
     return (PeakSource.TREE, tree_bytes) if tree_bytes > kernel_bytes else (PeakSource.KERNEL, kernel_bytes)
+
+
+def _looked_peak_bytes(reply: dict[str, Any]) -> int:
+    """The most that looks at several processes showed, of all together or of one alone; 0 without such looks."""
+    tree = reply["tree"]
+    return 0 if tree is None or reply["process_count"] == 1 else max(tree["bytes_max"], tree["high_water_max"])
 
 
 def _tree_peak_bytes(reply: dict[str, Any]) -> int:
@@ -327,7 +334,7 @@ def _peak_warnings(reply: dict[str, Any], source: PeakSource, peak_bytes: int) -
     if is_hidden:
         yield "the peak of memory is an upper bound: the client held less than the process that started it"
     tree = reply["tree"]
-    if source is PeakSource.TREE and (tree is None or tree["is_upper_bound"]):
+    if _counts_shared_pages_for_each(reply, source):
         yield "the peak of memory is an upper bound: pages that the client's processes share count for each of them"
     ceiling_bytes = max(tree["ceiling_bytes"], peak_bytes + tree["unseen_bytes"]) if tree else 0
     if ceiling_bytes > peak_bytes * (1 + _UNSEEN_MEMORY_SHARE) and not is_hidden:
@@ -335,6 +342,13 @@ def _peak_warnings(reply: dict[str, Any], source: PeakSource, peak_bytes: int) -
             "the peak of memory is a lower bound: with processes that ended between two looks at them, it is at most "
             f"{ceiling_bytes / (1 << 20):.1f} MiB"
         )
+
+
+def _counts_shared_pages_for_each(reply: dict[str, Any], source: PeakSource) -> bool:
+    tree = reply["tree"]
+    if source is PeakSource.TREE:
+        return tree is None or bool(tree["is_upper_bound"])
+    return source is PeakSource.SAMPLED and reply["process_count"] > 1
 
 
 def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFacts | None) -> Iterator[str]:

@@ -13,10 +13,11 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from s3bench.errors import ShellCommandFailed
-from s3bench.results.redaction import redact, without_url_credentials
+from s3bench.results.redaction import redact_text
+from s3bench.run.ending import named_signal, redacted_tail
 from s3bench.run.tree import descendants
 
-_STDERR_TAIL_BYTES = 2000
+_STDERR_TAIL_CHARACTERS = 2000
 _STDERR_LINES = 10
 
 
@@ -49,14 +50,9 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _ending(exit_code: int) -> str:
-    if exit_code < 0:
-        return f"was ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
-    return f"exited {exit_code}"
+    return f"was ended by {named_signal(-exit_code)}" if exit_code < 0 else f"exited {exit_code}"
 
 
 def _failed(option: str, command: str, ending: str, stderr: IO[bytes]) -> ShellCommandFailed:
-    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _STDERR_TAIL_BYTES))
-    lines = stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()[-_STDERR_LINES:]
-    said = without_url_credentials("\n".join(lines))
-    shown = " ".join(redact((command,)))
-    return ShellCommandFailed(f"{option} `{shown}` {ending}", said or "it wrote nothing to stderr")
+    said = "\n".join(redacted_tail(stderr, _STDERR_TAIL_CHARACTERS).splitlines()[-_STDERR_LINES:])
+    return ShellCommandFailed(f"{option} `{redact_text(command)}` {ending}", said or "it wrote nothing to stderr")

@@ -38,6 +38,7 @@ CONTROL = 0
 _KILL_WAIT_NS = 10_000_000_000
 _SECOND_NS = 1_000_000_000
 _NEVER_NS = 1 << 62
+_SELECT_MAX_S = 86_400.0  # select(2) refuses times of some years
 _LENGTH_BYTES = 4
 _NUMBER_BYTES = 8
 _TOLD_BYTES = 2 * _NUMBER_BYTES
@@ -229,7 +230,7 @@ class _Helper:
         if self._probe:
             self._probe.wait()
         forked_ns = monotonic_ns()
-        timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
+        timeout_ns = round(min(request["timeout_s"] * _SECOND_NS, _NEVER_NS)) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
         client = _Client(pid)
         observers = None
@@ -396,7 +397,7 @@ def _await_exec(exec_pipe: int, deadline_ns: int | None) -> bytes:
 
 
 def _left_s(due_ns: int | None) -> float | None:
-    return None if due_ns is None else max(0, due_ns - monotonic_ns()) / _SECOND_NS
+    return None if due_ns is None else min(max(0, due_ns - monotonic_ns()) / _SECOND_NS, _SELECT_MAX_S)
 
 
 def _watch(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from s3bench.bench import local
-from s3bench.bench.local import ERRORS_MAX, STDERR_TAIL_BYTES, LocalBench, open_bench
+from s3bench.bench.local import ERRORS_MAX, STDERR_TAIL_CHARACTERS, LocalBench, open_bench
 from s3bench.bench.runner import ClientRunner, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts
@@ -225,17 +225,22 @@ def test_a_client_is_prepared_for_confinement_once(stage: Stage, prepared: list[
 
 @pytest.mark.parametrize(
     ("exit_code", "what"),
-    [(3, "exited 3"), (-9, "ended by signal 9 (SIGKILL)"), (None, "timed out after 600 s")],
+    [
+        (3, "exited 3"),
+        (-9, "ended by signal 9 (SIGKILL)"),
+        (-40, "ended by signal 40"),
+        (None, "timed out after 600 s"),
+    ],
 )
 def test_a_bad_end_is_a_failure_with_the_end_of_what_the_client_wrote(
     stage: Stage, exit_code: int | None, what: str
 ) -> None:
-    stage.spawner.exit_code, stage.spawner.err = exit_code, b"x" * STDERR_TAIL_BYTES + b" at last \xff\n"
+    stage.spawner.exit_code, stage.spawner.err = exit_code, b"x" * STDERR_TAIL_CHARACTERS + b" at last \xff\n"
     outcome = stage.once(LIST)
     assert isinstance(outcome, Failure)
     assert (outcome.iteration, outcome.what, outcome.exit_code, outcome.request) == (4, what, exit_code, "")
     assert outcome.why.endswith(" at last \\xff")
-    assert outcome.why.count("x") < STDERR_TAIL_BYTES
+    assert outcome.why.count("x") < STDERR_TAIL_CHARACTERS
     stage.spawner.err, stage.spawner.out = b"", b"to stdout"
     assert cast("Failure", stage.once(LIST)).why == "to stdout"
 
@@ -333,6 +338,28 @@ def test_the_endpoints_keys_are_masked_in_what_is_kept_even_after_ctrl_c(stage: 
         with pytest.raises(KeyboardInterrupt):
             runner.run_once(0, settings, "name")
         assert b"hunter2" not in stage.spawner.launches[-1].stdout.read_bytes()
+
+
+def test_secrets_that_a_failed_client_wrote_are_masked_also_where_its_output_is_cut(stage: Stage) -> None:
+    stage.spawner.exit_code = 1
+    stage.spawner.err = b"--password hunter2" + b"hunter2" * 100 + b" " + b"x" * (STDERR_TAIL_CHARACTERS - 300)
+    outcome = stage.once(LIST)
+    assert isinstance(outcome, Failure)
+    assert "hunter2" not in outcome.why
+    assert outcome.why.startswith("--password ***")
+
+
+def test_output_that_cannot_be_kept_is_a_warning(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "debug").write_text("a file where the directory has to be")
+    settings = replace(SETTINGS, debug_dir=tmp_path / "debug")
+    measurement = stage.once(LIST, settings)
+    assert isinstance(measurement, Measurement)
+    said = f"its output could not be kept: {tmp_path}/debug/name/4: Not a directory"
+    assert measurement.warnings[-1] == said
+    stage.spawner.exit_code, stage.spawner.err = 1, b"no such key"
+    failure = stage.once(LIST, settings)
+    assert isinstance(failure, Failure)
+    assert (failure.what, failure.why) == ("exited 1", f"no such key\n{said}")
 
 
 def test_probes_milestones_count_from_the_spawn(stage: Stage) -> None:

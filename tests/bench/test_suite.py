@@ -292,6 +292,19 @@ def test_names_of_debug_directories_are_distinct_and_stay_below_theirs(bench: Sc
     assert all("/" not in name for name in names)
 
 
+@pytest.mark.parametrize("letter", ["n", "é", "語"])
+def test_a_long_name_gives_a_debug_directory_that_can_be_made(
+    bench: ScriptedBench, tmp_path: Path, letter: str
+) -> None:
+    long = Definition(name=letter * 250, command=LIST.command)
+    list(suite(bench, *ready(client(tmp_path), long, long)))
+    first, second = (run.debug_name for run in bench.runs)
+    assert first.startswith(f"000-{letter * 40}")
+    assert first != second
+    for name in (first, second):
+        (tmp_path / name).mkdir()
+
+
 def test_runs_of_one_cell_follow_each_other_without_a_gap(bench: ScriptedBench, tmp_path: Path) -> None:
     list(suite(bench, *ready(client(tmp_path), UPLOAD), iterations=3))
     assert [after.at_s - before.at_s for before, after in pairwise(bench.runs)] == [1.0, 1.0]

@@ -24,12 +24,13 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         if cwd is not None:
             monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["s3bench", *arguments])
-        before = signal.getsignal(signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
         try:
             with pytest.raises(SystemExit) as ended:
                 main()
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         said = capsys.readouterr()
         assert isinstance(ended.value.code, int)
         return subprocess.CompletedProcess(arguments, ended.value.code, said.out, said.err)

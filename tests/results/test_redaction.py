@@ -7,7 +7,14 @@ from urllib.parse import quote
 import pytest
 
 from s3bench.results import redaction
-from s3bench.results.redaction import REDACTED, mask_file, redact, without_queries, without_url_credentials
+from s3bench.results.redaction import (
+    REDACTED,
+    mask_file,
+    redact,
+    redact_text,
+    without_queries,
+    without_url_credentials,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,18 +29,63 @@ from s3bench.results.redaction import REDACTED, mask_file, redact, without_queri
         (["AWS_SECRET_ACCESS_KEY=hunter2"], ["AWS_SECRET_ACCESS_KEY=***"]),
         (["--endpoint-url", "https://me:hunter2@host:1/x"], ["--endpoint-url", "https://***@host:1/x"]),
         (["http://me:p@ss/w@rd@host"], ["http://***@host"]),
+        (["x=-my+s3://me:hunter2@host"], ["x=-my+s3://***@host"]),
         (["postgresql://me:hunter2@host/db"], ["postgresql://***@host/db"]),
         (["https://h/k?X-Amz-Signature=ab&part=1"], ["https://h/k?X-Amz-Signature=***&part=1"]),
         (["https://h/k?X-Amz-Credential=ab&part=1"], ["https://h/k?X-Amz-Credential=***&part=1"]),
         (["--endpoint-url", "https://host:1/x"], ["--endpoint-url", "https://host:1/x"]),
         (["-a", "AKIA", "-s", "-hunter2", "-b", "x"], ["-a", "***", "-s", "***", "-b", "x"]),
         (["-aAKIA", "-qshunter2", "-q"], ["-a***", "-qs***", "-q"]),
+        (["--prepare", "do --password hunter2; true"], ["--prepare", "do --password ***; true"]),
+        (["--prepare=curl -u me:hunter2 host"], ["--prepare=curl -u *** host"]),
+        (["-H", "Authorization: Bearer hunter2"], ["-H", "Authorization: ***"]),
         (["-k", "token", "file", "user@host"], ["-k", "token", "file", "user@host"]),
         ([], []),
     ],
 )
 def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[str]) -> None:
     assert redact(typed) == tuple(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("true --password hunter2 --secret-key ABC; x", "true --password *** --secret-key ***; x"),
+        ("login --password 'hunter 2' --force", "login --password *** --force"),
+        ('login --token="hunter 2" now', "login --token=*** now"),
+        ("login --password \\\n  hunter2 \\\n  --force", "login --password \\\n  *** \\\n  --force"),
+        ("login --password -hunter2", "login --password ***"),
+        ("login --password hunter&2|'more'", "login --password ***"),
+        ("cat --password-stdin < file; --token --force", "cat --password-stdin < file; --token --force"),
+        ("AWS_SECRET_ACCESS_KEY=hunter2 aws s3 ls", "AWS_SECRET_ACCESS_KEY=*** aws s3 ls"),
+        ("export MY_TOKEN='hunter 2' && ls", "export MY_TOKEN=*** && ls"),
+        ("AWS_SESSION_TOKEN= aws s3 ls", "AWS_SESSION_TOKEN= aws s3 ls"),
+        ("password=don't tell, TOKEN=a; ls", "password=*** tell, TOKEN=***; ls"),
+        ("aws_secret_access_key = hunter2\nregion = x", "aws_secret_access_key = ***\nregion = x"),
+        ('{"SecretAccessKey": "hunter2", "a": 1}', '{"SecretAccessKey": ***, "a": 1}'),
+        ('curl "https://h/?token=hunter2" -o x', 'curl "https://h/?token=***" -o x'),
+        ('curl -H "Authorization: Bearer hunter2" h', 'curl -H "Authorization: ***" h'),
+        ("curl -H 'x-api-key: hunter2' h", "curl -H 'x-api-key: ***' h"),
+        ("{'Authorization': b'AWS4 Credential=A, Signature=b', 1}", "{'Authorization': b'***', 1}"),
+        ("X-Auth-Token: hunter2; X-Authorization: a b", "X-Auth-Token: ***"),
+        ("authorization:Basic aHVudGVy\nhost:h", "authorization:***\nhost:h"),
+        ("sent Bearer hunter2.x-y/z== to h", "sent Bearer *** to h"),
+        ("curl -u me:hunter2 h; curl -ume:hunter2 h", "curl -u *** h; curl -u*** h"),
+        ("curl --user 'me:hunter 2' --proxy-user=a:b h", "curl --user *** --proxy-user=*** h"),
+        ("s5cmd -u http://h:1 ls -u me", "s5cmd -u http://h:1 ls -u me"),
+        ("curl http://me:hunter2@h/k?X-Amz-Signature=ab&part=1", "curl http://***@h/k?X-Amz-Signature=***&part=1"),
+        ("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches", "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches"),
+        ("ls -a -s file; the token is secret: no", "ls -a -s file; the token is secret: no"),
+        ("", ""),
+    ],
+)
+def test_secrets_in_a_shell_command_or_in_what_it_wrote_are_replaced_and_nothing_else_is(text: str, kept: str) -> None:
+    assert redact_text(text) == kept
+
+
+@pytest.mark.parametrize("piece", ["token", "a-", "token=", "'", '"\\', "--token '", "authorization", "-u a:"])
+def test_long_text_takes_no_long_time(piece: str) -> None:
+    redact_text(piece * (200_000 // len(piece)))  # the square of its length would take longer than a test may
 
 
 @pytest.mark.parametrize(

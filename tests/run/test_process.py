@@ -48,6 +48,14 @@ class TestEnds:
     def test_a_timeout_that_is_not_reached_changes_nothing(self, spawner: Spawner, launch: Launcher) -> None:
         assert spawner.run(launch("pass", timeout_s=None)).exit_code == 0
 
+    @pytest.mark.parametrize("interval_s", [0.001, None])
+    @pytest.mark.parametrize("timeout_s", [1e7, 1e10, 1e300])
+    def test_a_timeout_of_any_length_is_none_that_is_reached(
+        self, spawner: Spawner, launch: Launcher, timeout_s: float, interval_s: float | None
+    ) -> None:
+        record = spawner.run(launch(BURN.format(cpu_s=0.01), timeout_s=timeout_s, interval_s=interval_s))
+        assert record.exit_code == 0
+
     def test_the_client_starts_and_ends_within_the_times_told(self, spawner: Spawner, launch: Launcher) -> None:
         job = launch("import time; a = time.monotonic_ns(); print(a, time.monotonic_ns())")
         before = time.monotonic_ns()

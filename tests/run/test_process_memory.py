@@ -67,6 +67,30 @@ WITH_HELPERS = {
 }
 
 
+FORKS = """
+import os, time
+reader, writer = os.pipe()
+for _ in range(30):
+    if not os.fork():
+        os.close(writer)
+        os.read(reader, 1)
+        os._exit(0)
+time.sleep(0.4)
+os.close(writer)
+for _ in range(30): os.wait()
+"""
+
+TREE = {
+    "bytes_max": 30 * MIB,
+    "is_upper_bound": False,
+    "ceiling_bytes": 0,
+    "unseen_bytes": 0,
+    "high_water_max": 20 * MIB,
+    "last_rest_bytes": 0,
+}
+"""The helper's looks at processes, as in its reply."""
+
+
 def run_and_run_with(
     looks: dict[str, int], job: Launch, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[ProcessRecord, ProcessRecord]:
@@ -129,6 +153,42 @@ class TestMemoryOfHelperProcesses:
         looks = {"bytes_max": 90 * MIB, "is_upper_bound": is_upper_bound, "high_water_max": 90 * MIB}
         _, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
         assert record.usage.peak_memory_bytes == 90 * MIB
+        assert bool([warning for warning in record.warnings if "upper bound" in warning]) == is_upper_bound
+
+    def test_pages_that_forks_of_a_small_client_share_count_once_with_samples_too(
+        self, spawner: Spawner, launch: Launcher
+    ) -> None:
+        plain, sampled = (spawner.run(launch(FORKS, interval_s=interval_s)) for interval_s in (None, 0.001))
+        assert (plain.peak_memory_source, sampled.peak_memory_source) == (PeakSource.TREE, PeakSource.TREE)
+        assert sampled.usage.peak_memory_bytes == pytest.approx(plain.usage.peak_memory_bytes, rel=0.05)
+        assert max(sampled.series.rss_bytes) > 4 * sampled.usage.peak_memory_bytes
+
+    @pytest.mark.parametrize(
+        ("changes", "source", "peak_mib", "is_upper_bound"),
+        [
+            ({"process_count": 1}, PeakSource.SAMPLED, 90, False),
+            ({"tree": TREE}, PeakSource.TREE, 30, False),
+            ({"tree": TREE | {"is_upper_bound": True}}, PeakSource.TREE, 30, True),
+            ({"tree": TREE | {"high_water_max": 35 * MIB}}, PeakSource.TREE, 35, False),
+            ({"tree": TREE | {"bytes_max": 0, "high_water_max": 0}}, PeakSource.SAMPLED, 90, True),
+            ({"tree": None}, PeakSource.SAMPLED, 90, True),
+        ],
+    )
+    def test_the_peak_of_a_client_smaller_than_the_helper_is_from_looks_at_its_processes_or_from_samples(
+        self,
+        launch: Launcher,
+        monkeypatch: pytest.MonkeyPatch,
+        changes: dict[str, object],
+        source: PeakSource,
+        peak_mib: int,
+        is_upper_bound: bool,
+    ) -> None:
+        receive = spawner_module.receive
+        hidden = {"process_count": 2, "rss_bytes_floor": 1 << 40, "sampled_rss_bytes_max": 90 * MIB, **changes}
+        monkeypatch.setattr(spawner_module, "receive", lambda control: {**receive(control), **hidden})
+        with Spawner() as spawner:
+            record = spawner.run(launch(BURN.format(cpu_s=0.05)))
+        assert (record.peak_memory_source, record.usage.peak_memory_bytes) == (source, peak_mib * MIB)
         assert bool([warning for warning in record.warnings if "upper bound" in warning]) == is_upper_bound
 
     def test_helpers_that_hold_next_to_nothing_give_no_warning(self, spawner: Spawner, launch: Launcher) -> None:

@@ -42,6 +42,7 @@ def test_secrets_of_a_command_are_not_repeated() -> None:
 
 def test_a_signal_is_named() -> None:
     assert failed("kill -TERM $$").what == "--prepare `kill -TERM $$` was ended by signal 15 (SIGTERM)"
+    assert failed("kill -40 $$").what == "--prepare `kill -40 $$` was ended by signal 40"
 
 
 def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ from s3bench.spec.suite import Suite
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="End a run that takes longer, unless its definition has a timeout.",
+    help="End a run that takes longer, unless its definition has a timeout; at most 24h.",
 )
 @click.option(
     "--endpoint",

@@ -12,9 +12,10 @@ from s3bench.clients.environment import check_endpoint_url
 from s3bench.clients.parameter_list import SCAN, STEP, ParameterList, parse_parameter_list, parse_parameter_scan
 from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
-from s3bench.results.redaction import redact
+from s3bench.results.redaction import redact_text
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import EXPRESS, PREFIX
+from s3bench.spec.table import TIMEOUT_S_MAX
 
 _CLUSTER = re.compile(r"auto|ray://\S+:[0-9]+")
 
@@ -106,7 +107,7 @@ class RunOptions:
 
 
 def _redacted(command: str | None) -> str | None:
-    return None if command is None else " ".join(redact((command,)))
+    return None if command is None else redact_text(command)
 
 
 def check_options(options: RunOptions) -> None:
@@ -117,6 +118,10 @@ def check_options(options: RunOptions) -> None:
         )
     if options.endpoint_url is not None:
         check_endpoint_url(options.endpoint_url)
+    if options.timeout > TIMEOUT_S_MAX:
+        raise BadInput(
+            "--timeout is more than a day", "a timeout in a definition has the same limit", "Write 24h or less."
+        )
     _check_emulator(options)
     if options.endpoint_url and (options.tls or options.stub == "in-process"):
         raise BadInput(
