@@ -194,6 +194,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
                 "delay_s": delay_s,
                 "planted_share": condition.time,
                 "planted_is_work": plants_work,
+                "planted_turns": round(condition.time * usual[victim].turns) if plants_work else 0,
                 "is_adjusted": True,
                 "seed": seed,
                 "seconds": round(time.monotonic() - started_s, 1),

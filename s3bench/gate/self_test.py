@@ -20,9 +20,10 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.plan import title
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.conclusion import conclude
-from s3bench.gate.evidence import Role, Side
+from s3bench.gate.evidence import ClientCellEvidence, Role, RunPair, Side
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import GateRules, GateStatus, run_gate
+from s3bench.gate.paired_series import series_of
 from s3bench.gate.planted_fault import (
     FaultKind,
     FaultVerdict,
@@ -91,7 +92,7 @@ def calibrate(
     """Measure what a run takes, once warm. Raises `BadInput` where no fault can be planted.
 
     The planted work is calibrated in pairs of neighbouring runs, one of which carries about as much of it as a run
-    takes: the machine has the same speed in both.
+    takes. Their difference is measured as a gate measures it, adjusted for the speed of the machine.
     """
     with bench.workspace(definition.environment) as runner_of:
         runner = runner_of(definition, client)
@@ -108,23 +109,24 @@ def calibrate(
         for turns in _TRIED_TURNS:
             if _measured(runner, settings, _working(turns)).total_time >= 2 * first_s:
                 break
-        measured, shares = [], []
+        pairs = []
         for number in range(runs):
             order = (0, turns) if number % 2 else (turns, 0)  # in turn, so that a drift of the machine cancels out
-            pair = {each: _measured(runner, settings, _working(each)) for each in order}
-            measured.append(pair[0])
-            shares.append(pair[turns].total_time / pair[0].total_time - 1)
-    if median(shares) <= 0:
+            run = {each: _measured(runner, settings, _working(each)) for each in order}
+            name = "AB" if order[0] == 0 else "BA"
+            pairs.append(RunPair(order=name, hash_seed=0, started_s=0.0, baseline=run[0], candidate=run[turns]))
+    share = series_of(ClientCellEvidence(name=definition.name, pairs=tuple(pairs)), "total_time").change()
+    if share <= 0:
         raise S3BenchError(
             f"planted work takes no time in {client.label} running {title(definition)}",
-            f"with a source text compiled {turns:,} times more, half of {runs} runs were not slower",
+            f"with a source text compiled {turns:,} times more, {runs} runs were not slower",
             "run the self-test while this machine does less else",
         )
-    peaks = [run.peak_memory for run in measured if run.peak_memory is not None]
+    peaks = [pair.baseline.peak_memory for pair in pairs if pair.baseline.peak_memory is not None]
     return Usual(
-        total_s=median(run.total_time for run in measured),
+        total_s=median(pair.baseline.total_time for pair in pairs),
         peak_bytes=median(peaks) if peaks else None,
-        turns=turns / median(shares),
+        turns=turns / share,
     )
 
 
