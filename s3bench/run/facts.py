@@ -9,7 +9,7 @@ from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFa
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, thinned
 from s3bench.run.process import ProcessRecord
-from s3bench.run.wire_checks import download_warnings, engines, moves_object_data
+from s3bench.run.wire_checks import engines, moves_object_data, transfer_warnings
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
@@ -75,7 +75,7 @@ def measure_run(
             for figure in met.figures
         ),
         timeline=_timeline(record, log) if keeps_timeline else Timeline(),
-        warnings=(*record.warnings, *met.warnings, *(() if log is None else download_warnings(log, transfer))),
+        warnings=(*record.warnings, *met.warnings, *(() if log is None else transfer_warnings(log, transfer))),
     )
 
 

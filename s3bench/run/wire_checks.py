@@ -2,13 +2,26 @@
 
 The engine is read from the requests that moved object data, never from a configuration. `download_check` checks what a
 download left on the disk.
+
+An upload is judged by the objects that it left: of a multipart upload the last successful PUT of each part, once it was
+completed. Their sizes have to be those of the fixtures, and so have their checksums where the server computed any.
 """
 
-from collections.abc import Iterable
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TypeGuard
+from urllib.parse import parse_qsl
 
-from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
-from s3bench.spec.command import Local, Transfer, TransferDirection, Verb
+from s3bench.run.fixture import FixtureContent, content_chunks, plan_tree
+from s3bench.s3.protocol.checksums import digest_of
+from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireLog, WireRequest
+from s3bench.spec.command import S3, Local, Transfer, TransferDirection, Verb
 from s3bench.spec.definition import Environment
+
+_SUCCESSES = range(200, 300)
+_SUBRESOURCES = frozenset({"acl", "legal-hold", "retention", "tagging"})
+"""What a PUT may set of an object that is there."""
 
 
 def moves_object_data(request: WireRequest) -> bool:
@@ -54,21 +67,29 @@ def request_errors(log: WireLog) -> tuple[str, ...]:
 
 
 def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environment) -> tuple[str, ...]:
-    """Whether every byte of an uploaded fixture reached the server."""
-    if transfer is None or transfer.direction is not TransferDirection.UPLOAD or not isinstance(transfer.source, Local):
+    """Whether the fixtures that `transfer` uploads reached the server, in size and in content where it has digests."""
+    if not _uploads_files(transfer):
         return ()
-    asked = _fixture_bytes(transfer, transfer.source.path.rstrip("/"), environment)
-    received = sum(request.body_bytes for request in log.requests if request.method == "PUT" and request.complete)
-    if asked is None or received >= asked:
-        return ()
-    return (f"the server received {received} of the {asked} bytes of {transfer.source.path}",)
+    fixtures = _fixtures(environment)
+    digests = {(digest.path, digest.query): digest for digest in log.digests}
+    errors: list[str] = []
+    arrived: set[str] = set()
+    for path, bodies in _uploaded_objects(log.requests).items():
+        name = _uploaded_file(transfer, path)
+        if name in fixtures:
+            arrived.add(name)
+            errors += _upload_differences(name, fixtures[name], bodies, digests)
+    absent = (name for name in _wanted_files(transfer, fixtures) if name not in arrived)
+    return (*errors, *(_size_error(name, 0, fixtures[name].size_bytes) for name in absent))
 
 
-def download_warnings(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
-    """Whether a download read any object: of an empty listing a client downloads nothing, and succeeds.
+def transfer_warnings(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
+    """Whether a download read any object, and whether bytes were uploaded that nothing verified."""
+    return (*_nothing_downloaded(log, transfer), *_unverified_uploads(log, transfer))
 
-    A sync may have nothing to do.
-    """
+
+def _nothing_downloaded(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
+    """Of an empty listing a client downloads nothing, and succeeds. A sync may have nothing to do."""
     if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD or transfer.verb is Verb.SYNC:
         return ()
     if any(moves_object_data(request) for request in log.requests):
@@ -76,16 +97,160 @@ def download_warnings(log: WireLog, transfer: Transfer | None) -> tuple[str, ...
     return ("nothing was downloaded: no object was read; the responses have to list and serve objects",)
 
 
-def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> int | None:
-    """The bytes that the transfer has to move, or `None` where that is not known: filters, literals, a live sync."""
-    if not transfer.recursive:
-        return next((file.size_bytes for file in environment.files if file.name == name), None)
-    if transfer.filters or transfer.verb is Verb.SYNC:
-        return None
-    directory = environment.directory(name)
-    return None if directory is None else directory.total_bytes
+def _unverified_uploads(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
+    """Bytes that came without a checksum, and that are not compared with a file, to a server that should verify."""
+    if not log.verified:
+        return ()
+    compared = {(digest.path, digest.query) for digest in log.digests} if _uploads_files(transfer) else set()
+    unverified = [
+        request.body_bytes
+        for request in log.requests
+        if request.method == "PUT"
+        and moves_object_data(request)
+        and request.body_bytes
+        and not request.checksums
+        and _has_succeeded(request)
+        and (request.path, request.query) not in compared
+    ]
+    if not unverified:
+        return ()
+    warning = (
+        f"{sum(unverified)} bytes were uploaded without a checksum: they were counted, but not verified "
+        f"({len(unverified)} requests)"
+    )
+    return (warning,)
 
 
 def served_files(log: WireLog) -> dict[str, str]:
     """Which workspace file the server sent for which path."""
     return {request.path: request.file for request in log.requests if request.method == "GET" and request.file}
+
+
+def _has_succeeded(request: WireRequest) -> bool:
+    return request.complete and not request.error and request.status in _SUCCESSES
+
+
+def _uploaded_objects(requests: Iterable[WireRequest]) -> dict[str, tuple[WireRequest, ...]]:
+    """By path the PUTs whose bodies make up each object, in the order of their parts.
+
+    An upload that begins or is aborted drops the parts before it: stubs give every upload the same id.
+    """
+    objects: dict[str, tuple[WireRequest, ...]] = {}
+    parts: dict[str, dict[str, dict[int, WireRequest]]] = {}
+    for request in filter(_has_succeeded, requests):
+        path, query = request.path, dict(parse_qsl(request.query, keep_blank_values=True))
+        upload = query.get("uploadId", "")
+        match request.method:
+            case "PUT" if query.get("partNumber", "").isdecimal():
+                parts.setdefault(path, {}).setdefault(upload, {})[int(query["partNumber"])] = request
+            case "PUT" if _SUBRESOURCES.isdisjoint(query):
+                objects[path] = (request,)
+            case "POST" if "uploads" in query:
+                parts.pop(path, None)
+            case "POST" if upload in parts.get(path, ()):
+                numbered = parts[path][upload]
+                objects[path] = tuple(numbered[number] for number in sorted(numbered))
+            case "DELETE" if upload:
+                parts.get(path, {}).pop(upload, None)
+            case _:
+                pass
+    return objects
+
+
+def _uploads_files(transfer: Transfer | None) -> TypeGuard[Transfer]:
+    """Whether it uploads files to paths that are known; of an access point ARN the path is the client's affair."""
+    return (
+        transfer is not None
+        and isinstance(transfer.source, Local)
+        and not transfer.source.is_stream
+        and isinstance(transfer.destination, S3)
+        and not transfer.destination.bucket.startswith("arn:")
+    )
+
+
+@lru_cache(maxsize=1)
+def _fixtures(environment: Environment) -> Mapping[str, FixtureContent]:
+    """Every fixture by its name in the workspace."""
+    return dict(plan_tree(environment).files())
+
+
+def _wanted_files(transfer: Transfer, fixtures: Mapping[str, FixtureContent]) -> Iterable[str]:
+    """The fixtures that the transfer has to upload; none where that is not known: with filters, and for a sync."""
+    root = _source_root(transfer)
+    if not transfer.recursive:
+        return (root,) if root in fixtures else ()
+    if transfer.filters or transfer.verb is Verb.SYNC:
+        return ()
+    return (name for name in fixtures if root == "." or name.startswith(f"{root}/"))
+
+
+def _uploaded_file(transfer: Transfer, path: str) -> str:
+    """Give the file that the transfer uploads to `path`, by its name in the workspace; empty where it is none."""
+    assert isinstance(transfer.destination, S3)
+    root, key = _source_root(transfer), transfer.destination.key
+    directory = f"/{transfer.destination.bucket}/{key}"
+    if transfer.recursive:
+        prefix = f"{posixpath.normpath(directory)}/"
+        relative = posixpath.normpath(path).removeprefix(prefix)
+        return posixpath.normpath(posixpath.join(root, relative)) if path.startswith(prefix) else ""
+    wanted = directory + posixpath.basename(root) if directory.endswith("/") else directory
+    return root if posixpath.normpath(path) == posixpath.normpath(wanted) else ""
+
+
+def _source_root(transfer: Transfer) -> str:
+    assert isinstance(transfer.source, Local)
+    return posixpath.normpath(transfer.source.path)
+
+
+def _upload_differences(
+    name: str,
+    content: FixtureContent,
+    bodies: tuple[WireRequest, ...],
+    digests: Mapping[tuple[str, str], UploadDigest],
+) -> Iterator[str]:
+    """What differs between the fixture `name` and the object that `bodies` make up: its size, or else a part of it."""
+    received = sum(body.body_bytes for body in bodies)
+    if received != content.size_bytes:
+        yield _size_error(name, received, content.size_bytes)
+        return
+    found = [digests.get((body.path, body.query)) for body in bodies]
+    known = [digest for digest in found if digest is not None]
+    if len(known) < len(bodies):  # this server computes none
+        return
+    parts = tuple((body.body_bytes, digest.algorithm) for body, digest in zip(bodies, known, strict=True))
+    expected = _digests(content, parts)
+    offset = 0
+    for body, digest, wanted in zip(bodies, known, expected, strict=True):
+        if digest.value != wanted:
+            where = f", first in bytes {offset} to {offset + body.body_bytes - 1} ({body.query})"
+            yield f"what the server received as {body.path} differs from {name}{where if len(bodies) > 1 else ''}"
+            return
+        offset += body.body_bytes
+
+
+def _size_error(name: str, received: int, wanted: int) -> str:
+    if received > wanted:
+        return f"the server received {received} bytes of {name}, which has {wanted}"
+    if not wanted:
+        return f"the server received no PUT of {name}"
+    return f"the server received {received} of the {wanted} bytes of {name}"
+
+
+@lru_cache(maxsize=16384)
+def _digests(content: FixtureContent, parts: tuple[tuple[int, str], ...]) -> tuple[bytes, ...]:
+    """Give the checksum of each part of a fixture; a part is its size in bytes and the algorithm.
+
+    They are kept, since every iteration asks for the same.
+    """
+    chunks = content_chunks(content)
+    rest = memoryview(b"")
+
+    def take(left: int) -> Iterator[memoryview]:
+        nonlocal rest
+        while left:
+            rest = rest or next(chunks)
+            piece, rest = rest[:left], rest[left:]
+            left -= len(piece)
+            yield piece
+
+    return tuple(digest_of(algorithm, take(size_bytes)) for size_bytes, algorithm in parts)

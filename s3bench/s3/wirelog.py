@@ -76,6 +76,19 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc
     fault: InjectedFault = InjectedFault.NONE
 
 
+class UploadDigest(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A checksum of the body of the last successful PUT of `path` with the raw `query`, as computed by the server.
+
+    `algorithm` is one that the request declared, named as in `WireRequest.checksums`, else `crc32`; `value` has the
+    raw bytes, big-endian.
+    """
+
+    path: str
+    query: str
+    algorithm: str
+    value: bytes
+
+
 class WireLog(msgspec.Struct, frozen=True, kw_only=True):
     """All that the server saw between arming and collecting, requests in order of their start.
 
@@ -84,6 +97,7 @@ class WireLog(msgspec.Struct, frozen=True, kw_only=True):
     `requests_in_flight_max` counts requests between their first byte and the last byte of their response.
     `server_cpu_s` is the server's own CPU time in the span. `faults` are connections that spoke no HTTP, in words.
     `failures` are errors in the server's own code, in words: the requests concerned were answered 500.
+    `verified` says that the server compared bodies with their declared checksums; a stub that did has `digests` too.
     """
 
     requests: tuple[WireRequest, ...]
@@ -94,3 +108,5 @@ class WireLog(msgspec.Struct, frozen=True, kw_only=True):
     server_cpu_s: float
     faults: tuple[str, ...]
     failures: tuple[str, ...] = ()
+    verified: bool = False
+    digests: tuple[UploadDigest, ...] = ()

@@ -4,8 +4,7 @@ from s3bench.spec.definition import FileBody, ListingBody, Response
 from s3bench.spec.fixture_rules import Fixtures
 from s3bench.spec.reader import Complaint, Report, Steps, nearest, quoted
 
-_NO_CONTENT = frozenset({204, 205, 304})  # and 1xx: RFC 9110, sections 15.3.5, 15.3.6, 15.4.5 and 15.2
-_FIRST_FINAL_STATUS = 200
+_NO_CONTENT = frozenset({204, 205, 304})  # RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5
 
 
 def check_response(response: Response, at: Steps, fixtures: Fixtures, report: Report) -> None:
@@ -90,7 +89,7 @@ def _body_bytes(response: Response, fixtures: Fixtures) -> int | None:
 
 def _check_bodiless(response: Response, at: Steps, body_bytes: int | None, report: Report) -> None:
     status = response.status_code
-    if not body_bytes or not (status in _NO_CONTENT or status < _FIRST_FINAL_STATUS):
+    if not body_bytes or status not in _NO_CONTENT:
         return
     if report.touches((*at, "status_code")):
         return

@@ -101,8 +101,9 @@ RESPONSE = Record(
         RecordKey(
             name="status_code",
             becomes="status_code",
-            shape=WholeNumber(minimum=100, maximum=599, why_maximum="RFC 9110, section 15"),
-            meaning="The status code of the response.",
+            shape=WholeNumber(minimum=200, maximum=599, why_maximum="RFC 9110, section 15"),
+            meaning="The status code of the response, 200 to 599: after an interim response (1xx) a client waits for "
+            "the final one.",
             default=200,
         ),
         RecordKey(

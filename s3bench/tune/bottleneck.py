@@ -1,5 +1,6 @@
 """Finds the bottleneck of a transfer (NIC, connections, latency, CPU, disk or start-up) and suggests remedies."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,6 +8,7 @@ from statistics import median
 
 import msgspec
 
+from s3bench.clients.tuning.parameter import PART_BYTES_MIN, ParameterRole
 from s3bench.clients.tuning.workload import Workload
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel
@@ -15,6 +17,7 @@ from s3bench.tune.objective import transfer_s
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
 from s3bench.tune.transfer_time import mean_ttfb_s
+from s3bench.units import render_bytes
 
 NIC_SHARE = 0.75
 """Share of the bandwidth of all connections, from the first request to the last response. Less than 1, since little is
@@ -168,15 +171,14 @@ def _limit_uses(run: _Run, network: NetworkModel | None, disk: DiskSpeed | None,
 
 def _start_up(run: _Run) -> _LimitUse:
     share = run.start_up_s / run.total_s
+    is_aws_cli = run.setting.descriptor.runs_any_command
+    other_clients = ("s5cmd, or boto3 in a running program: both avoid the start-up of aws-cli",) if is_aws_cli else ()
     return _LimitUse(
         limit=TransferLimit.START_UP,
         share=share,
         threshold=START_UP_SHARE,
         text=f"start-up and end of the client: {run.start_up_s:.2f} s of {run.total_s:.2f} s ({share:.0%})",
-        remedies=(
-            "more bytes in one command: the start-up is paid once",
-            "s5cmd, or boto3 in a running program: both avoid the start-up of aws-cli",
-        ),
+        remedies=("more bytes in one command: the start-up is paid once", *other_clients),
     )
 
 
@@ -217,9 +219,19 @@ def _more_at_once(setting: Setting) -> str:
 def _more_in_flight(run: _Run, in_flight: float) -> str:
     """More requests at once if there are more; a first part that is fetched alone does not count."""
     is_alone = run.setting.descriptor.tuning.is_first_part_alone and not run.workload.is_upload
-    if run.requests - is_alone <= in_flight and run.workload.files == 1:
-        return "smaller parts: all parts are already in flight"
-    return _more_at_once(run.setting)
+    if run.requests - is_alone > in_flight or run.workload.files > 1:
+        return _more_at_once(run.setting)
+    if run.workload.is_upload and _part_bytes(run) <= PART_BYTES_MIN:
+        least = render_bytes(PART_BYTES_MIN)
+        return f"more files in one command: all parts are in flight, and S3 takes none below {least}"
+    return "smaller parts: all parts are already in flight"
+
+
+def _part_bytes(run: _Run) -> int:
+    """The size of a part: as set, else the client's default, else what each request has of the bytes."""
+    size_bytes, tuning = run.workload.size_bytes, run.setting.descriptor.tuning
+    asked = run.setting.value_of(ParameterRole.PART) or tuning.default_of(ParameterRole.PART, run.workload)
+    return min(asked or math.ceil(run.workload.total_bytes / max(run.requests, 1)), size_bytes)
 
 
 def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _LimitUse:

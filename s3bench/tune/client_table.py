@@ -52,6 +52,11 @@ class ClientTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     workloads: tuple[Workload, ...]
     rows: tuple[ClientRow, ...]
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether any client completed a run."""
+        return any(cell.runs for row in self.rows for cell in row.cells)
+
 
 def client_table(trials_by_workload: Sequence[tuple[Workload, Sequence[Trial]]]) -> ClientTable:
     """The table of these trials, a row for each setting.

@@ -26,7 +26,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
-from s3bench.tune.tuner import StudyState, Tuner
+from s3bench.tune.tuner import FIRST_RUN_S, StudyState, Tuner
 from s3bench.tune.verification import Change, TuneVerdict, verdict_on
 from s3bench.units import render_bytes, render_seconds
 
@@ -35,19 +35,25 @@ _RUNS_MIN = 30  # of each client, for a useful tuning: probes, a small search, a
 _GIGA = 1e9
 
 
-def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> StudyResult:
-    """The result of a study, with predictions for `others`. Raises `S3BenchError` if no client works."""
-    return _Conclusion(study).result(others)
+def conclude(
+    study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = (), *, has_ended: bool = False
+) -> StudyResult:
+    """The result of a study, with predictions for `others`. Raises `S3BenchError` if no client works.
+
+    `has_ended`: it was not interrupted. Its trials do not always show that: a run that its end stopped is no trial.
+    """
+    return _Conclusion(study, has_ended=has_ended).result(others)
 
 
-class TooLittleTime(S3BenchError):
-    """The budget ended before settings could be compared."""
+class NothingCompared(S3BenchError):
+    """The study ended, or was interrupted, before settings could be compared."""
 
     exit_code = ExitCode.INCONCLUSIVE
 
 
 class _Conclusion:
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, *, has_ended: bool) -> None:
+        self._has_ended = has_ended
         self._header: Header = study.header
         self._trials = study.trials
         tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
@@ -187,8 +193,9 @@ class _Conclusion:
         limit_bytes = self._header.max_memory_bytes
         known = [setting for setting in self._state.evidence.settings if self._peaks_bytes(setting)]
         too_large = [setting for setting in known if not self._state.keeps_memory(setting)]
-        if not self._state.evidence.trials and not self._failures():
-            return self._too_little_time()
+        if not self._state.evidence.trials and self._state.reference is not None:
+            is_over = self._has_ended or not self._is_planned
+            return self._too_little_time() if is_over else self._unfinished()
         if limit_bytes is None or not too_large:
             return S3BenchError(
                 "no client completed the transfer",
@@ -205,23 +212,48 @@ class _Conclusion:
             f"raise --max-memory, {'measure longer with a larger --budget, ' if may_fit else ''}or try other --clients",
         )
 
-    def _too_little_time(self) -> TooLittleTime:
+    @property
+    def _is_planned(self) -> bool:
+        """Whether another run would follow the trials."""
+        return self._state.tuner.next_block(self._trials) is not None
+
+    def _unfinished(self) -> NothingCompared:
+        spent_s, budget_s = sum(trial.cost_s for trial in self._trials), self._header.budget_s
+        made = _runs_words(len(self._trials))
+        return NothingCompared(
+            "the study is unfinished: no settings have been compared yet",
+            f"{made} took {render_seconds(spent_s)} of the budget of {render_seconds(budget_s)}"
+            if self._trials
+            else "no run of it has ended",
+            "continue it with `s3bench tune --resume FILE`",
+        )
+
+    def _too_little_time(self) -> NothingCompared:
+        """The budget was too small for one run of every client, or the run that its end stopped was too long."""
         times_s = [trial.took_s for trial in self._trials]
-        one_s = max(times_s, default=self._header.budget_s)
+        one_s = max((*times_s, self._stopped_s))
         enough_s = _RUNS_MIN * one_s * len(self._header.clients)
-        made = f"{len(times_s)} {'run' if len(times_s) == 1 else 'runs'} of up to {render_seconds(one_s)}"
-        return TooLittleTime(
+        made = f"{_runs_words(len(times_s))} of up to {render_seconds(max(times_s, default=0.0))}"
+        return NothingCompared(
             f"the budget of {render_seconds(self._header.budget_s)} ended before any settings could be compared",
             f"there was time for {made}" if times_s else "not even one run of the defaults had ended",
             f"allow more time, for example --budget {math.ceil(enough_s)}s, or fewer --clients",
         )
 
+    @property
+    def _stopped_s(self) -> float:
+        """The seconds of the run that the end of the study stopped; 0 if none was."""
+        if not self._is_planned:
+            return 0.0
+        return max(self._state.tuner.left_s(self._trials), 0.0 if self._trials else FIRST_RUN_S)
+
     def _clients(self, table: Sequence[SettingFigures]) -> Iterator[ClientBest]:
         for client in self._header.clients:
             default = self.figures(Setting(client=client))
             own = [figures for figures in table if figures.setting.client == client and figures.runs]
-            best = next((figures for figures in own if not figures.exceeds_memory), default)
-            yield ClientBest(client=client, default=default, best=best, recipes=recipes_of(best.setting))
+            best = next((figures for figures in own if self._state.keeps_memory(figures.setting)), default)
+            recipes = recipes_of(best.setting) if self._state.keeps_memory(best.setting) else ()
+            yield ClientBest(client=client, default=default, best=best, recipes=recipes)
 
     def _predictions(
         self, setting: Setting, others: Sequence[tuple[Workload, NetworkModel | None]]
@@ -282,9 +314,13 @@ def _median(values: Sequence[float | None]) -> float | None:
     return median(known) if known else None
 
 
+def _runs_words(count: int) -> str:
+    return f"{count} {'run' if count == 1 else 'runs'}"
+
+
 def _range_of(peaks: Sequence[float]) -> str:
     least, most = render_bytes(min(peaks)), render_bytes(max(peaks))
-    return f"{most} in one run" if len(peaks) == 1 else f"{least} to {most} in {len(peaks)} runs"
+    return f"{most} in one run" if len(peaks) == 1 else f"{least} to {most} in {_runs_words(len(peaks))}"
 
 
 def _whole(value: float | None) -> int | None:

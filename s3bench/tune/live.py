@@ -10,11 +10,8 @@ from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure
 from s3bench.tune.setting import Setting, config_of
 from s3bench.tune.study import Study, Trial
-from s3bench.tune.tuner import PlannedRun, Planner, RunBlock
+from s3bench.tune.tuner import FIRST_RUN_S, PlannedRun, Planner, RunBlock
 from s3bench.tune.workload import definition_of
-
-FIRST_RUN_S = 10.0
-"""A study has at least one run, which may take so long even where the set-up took all of the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
+from s3bench.clients.tuning.workload import Workload
+from s3bench.errors import BadInput
 from s3bench.results.measurement import Measurement
 
 _HOUR_S = 3600.0
@@ -52,6 +54,22 @@ class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                     measurement.requests_by_kind
                 )
         return measurement.total_time
+
+    def check(self, workload: Workload, *, has_requests: bool) -> None:
+        """Refuse prices at which a run of `workload` may cost nothing: costs are compared by ratios. Raises `BadInput`.
+
+        A run surely has the requests with object data, if requests are known at all: `has_requests`.
+        """
+        if self.aim is not Aim.COST or self.machine_per_hour:
+            return
+        kind, price = ("writes", self.writes_per_1000) if workload.is_upload else ("reads", self.reads_per_1000)
+        what = "at these prices a run could cost nothing"
+        if not has_requests:
+            why = "the time of the machine is free, and requests to a live endpoint are not counted"
+            raise BadInput(what, why, "pass a --machine-price above 0")
+        if not price:
+            why = f"the time of the machine is free, and so are {kind}"
+            raise BadInput(what, why, f"pass a --machine-price above 0, or a price of {kind}")
 
     def _requests(self, kinds: Mapping[str, int]) -> float:
         writes = sum(count for kind, count in kinds.items() if kind.startswith(_WRITES))

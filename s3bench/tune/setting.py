@@ -7,6 +7,8 @@ import msgspec
 from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.clients.registry import known_client
 from s3bench.clients.tuning.parameter import ParameterRole
+from s3bench.errors import BadInput
+from s3bench.spec.reader import one_of
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +34,17 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def descriptor(self) -> ClientDescriptor:
         """The client. Raises `BadInput` where there is none of this name here."""
         return known_client(self.kind)
+
+    def check(self) -> None:
+        """Raise `BadInput` if there is no such client here, or if it has no such parameter."""
+        known = known_client(self.kind, said=self.client).tuning.all_parameters
+        unknown = next((name for name, _ in self.values if name not in known), None)
+        if unknown is not None:
+            raise BadInput(
+                f"`{self.client}` has no parameter `{unknown}`",
+                "another version of s3bench may know it",
+                f"its parameters are {one_of(known)}",
+            )
 
     @property
     def is_default(self) -> bool:

@@ -4,6 +4,8 @@ The first line is the `Header`, every other one a `Trial`. The result depends on
 be concluded again, and continued after an interruption.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +16,7 @@ from s3bench.errors import BadInput
 from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.versioned import decode_versioned
+from s3bench.s3.network.model import parse_network
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 
@@ -76,6 +79,24 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     no_disk: bool = False
     warnings: tuple[str, ...] = ()
 
+    def check(self) -> None:
+        """Raise `BadInput` for an unknown client or network model, and for prices at which a run may cost nothing."""
+        if self.network is not None:
+            parse_network(self.network)
+        for client in self.clients:
+            Setting(client=client).check()
+        self.objective.check(self.workload, has_requests=self.network is not None)
+
+    def check_trial(self, trial: "Trial") -> None:
+        """Raise `BadInput` for a trial whose setting is not known here, or whose client the study does not have."""
+        trial.setting.check()
+        if trial.setting.client not in self.clients:
+            raise BadInput(
+                f"`{trial.setting.client}` is not a client of this study",
+                f"its first line names {', '.join(self.clients)}",
+                "remove that line",
+            )
+
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of one setting: its measurement, or why there is none.
@@ -136,10 +157,24 @@ def parse_study(content: bytes, *, source: str) -> Study:
         noun="study",
         fix=fix,
     )
+    with _located(f"{source}, line 1"):
+        header.check()
     trials = []
     for number, line in enumerate(whole[1:], start=2):
         try:
-            trials.append(decode(line, Trial))
+            trial = decode(line, Trial)
         except msgspec.DecodeError as error:
             raise BadInput(f"{source}: line {number} is not a trial", str(error), "remove that line") from error
+        with _located(f"{source}, line {number}"):
+            header.check_trial(trial)
+        trials.append(trial)
     return Study(header=header, trials=tuple(trials))
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Say where in the file it is that something is wrong."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"{place}: {error.what}", error.why, error.fix) from None

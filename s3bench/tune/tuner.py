@@ -54,6 +54,9 @@ RACERS_MAX = 4
 OVERRUN = 1.05
 """A study is ended after so many times its budget, since planned runs may take a little longer."""
 
+FIRST_RUN_S = 10.0
+"""A study has at least one run, which may take so long even where the set-up took all of the budget."""
+
 CHALLENGERS_MAX = 3
 """How many further settings run in the verification, not counting the winner and the default."""
 
@@ -130,16 +133,23 @@ class Tuner:
         """The rest of the block in which `trials` end, or the next block; `None` when the study is complete."""
         if trials and self.left_s(trials) <= 0:
             return None
-        if trials:
-            last = trials[-1]
-            before = [trial for trial in trials if (trial.stage, trial.block) != (last.stage, last.block)]
-            block = self._plan(tuple(before))
-            assert block is not None, "a started block was planned"
-            done = {trial.setting for trial in trials[len(before) :]}
-            left = tuple(run for run in block.runs if run.setting not in done)
-            if left:
-                return replace(block, runs=left)
-        return self._plan(tuple(trials))
+        return self._rest_of_block(trials) or self._plan(tuple(trials))
+
+    def _rest_of_block(self, trials: Sequence[Trial]) -> RunBlock | None:
+        """The runs that are missing in the block in which `trials` end.
+
+        `None` if it is complete, and if it would not be planned now: the study continues with another budget.
+        """
+        if not trials:
+            return None
+        stage, number = trials[-1].stage, trials[-1].block
+        before = tuple(trial for trial in trials if (trial.stage, trial.block) != (stage, number))
+        block = self._plan(before)
+        if block is None or (block.stage, block.number) != (stage, number):
+            return None
+        done = {trial.setting for trial in trials[len(before) :]}
+        left = tuple(run for run in block.runs if run.setting not in done)
+        return replace(block, runs=left) if left else None
 
     def _plan(self, trials: tuple[Trial, ...]) -> RunBlock | None:
         """The block after `trials`. The last one is kept: during its runs every call asks for it again."""

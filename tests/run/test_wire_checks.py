@@ -1,11 +1,15 @@
 """What the wire and the disk prove, and what they refute."""
 
+import zlib
+from collections.abc import Iterable
+
 import pytest
 
-from s3bench.run.wire_checks import download_warnings, engine_errors, request_errors, upload_errors
-from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
+from s3bench.run.fixture import content_chunks, plan_tree
+from s3bench.run.wire_checks import engine_errors, request_errors, transfer_warnings, upload_errors
+from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireLog, WireRequest
 from s3bench.spec.command import Transfer, parse_transfer
-from s3bench.spec.definition import Environment, FixtureDir, FixtureFile
+from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
 
 
 def request(method: str = "GET", path: str = "/bucket/key", **changes: object) -> WireRequest:
@@ -18,10 +22,16 @@ def request(method: str = "GET", path: str = "/bucket/key", **changes: object) -
     return WireRequest(**{**fields, **changes})  # type: ignore[arg-type]  # the table above has every field
 
 
-def log(*requests: WireRequest, leftover: tuple[str, ...] = (), faults: tuple[str, ...] = ()) -> WireLog:
+def log(
+    *requests: WireRequest,
+    leftover: tuple[str, ...] = (),
+    faults: tuple[str, ...] = (),
+    verified: bool = False,
+    digests: tuple[UploadDigest, ...] = (),
+) -> WireLog:
     return WireLog(
         requests=requests, leftover=leftover, connections=1, connections_open_max=1, requests_in_flight_max=1,
-        server_cpu_s=0.0, faults=faults,
+        server_cpu_s=0.0, faults=faults, verified=verified, digests=digests,
     )  # fmt: skip
 
 
@@ -65,41 +75,199 @@ def test_what_the_server_complained_about_is_told_once() -> None:
     )
 
 
-class TestUpload:
-    ENVIRONMENT = Environment(
-        files=(FixtureFile(name="file", size_bytes=10),),
-        file_dirs=(FixtureDir(name="many", file_count=3, file_size_bytes=10),),
-    )
+def put(size_bytes: int, query: str = "", path: str = "/bucket/key", **changes: object) -> WireRequest:
+    return request("PUT", path, **{"query": query, "body_bytes": size_bytes, **changes})
 
-    def test_a_missing_byte_is_an_error(self) -> None:
-        assert upload_errors(log(request("PUT", body_bytes=9)), UPLOAD, self.ENVIRONMENT) == (
-            "the server received 9 of the 10 bytes of file",
+
+def part(number: int, size_bytes: int, upload: str = "u", status: int = 200) -> WireRequest:
+    return put(size_bytes, f"partNumber={number}&uploadId={upload}", status=status)
+
+
+def complete(upload: str = "u", status: int = 200) -> WireRequest:
+    return request("POST", query=f"uploadId={upload}", status=status)
+
+
+CREATE = request("POST", query="uploads")
+ABORT = request("DELETE", query="uploadId=u", status=204)
+ENVIRONMENT = Environment(
+    files=(FixtureFile(name="file", size_bytes=10, fill=Fill.RANDOM),),
+    file_dirs=(FixtureDir(name="many", file_count=3, file_size_bytes=10, fill=Fill.RANDOM),),
+    file_literals=(FileLiteral(name="file", content="more", mode="a"), FileLiteral(name="empty", content="")),
+)
+RECURSIVE = transfer("cp", "many/", "s3://bucket/to", "--recursive")
+
+
+def many(*numbers: int) -> tuple[WireRequest, ...]:
+    return tuple(put(10, path=f"/bucket/to/file-00000{number}") for number in numbers)
+
+
+class TestUploadedBytes:
+    @pytest.mark.parametrize(
+        ("requests", "received"),
+        [
+            ((), 0),
+            ((put(13),), 13),
+            ((put(14, complete=False),), 0),
+            ((put(14, status=503),), 0),
+            ((put(14, error="checksum mismatch"),), 0),
+            ((put(14), put(13)), 13),
+            ((put(14, path="/bucket/other"),), 0),
+            ((put(14, "tagging"),), 0),
+            ((part(1, 7), part(1, 7), complete()), 7),
+            ((part(1, 7), part(2, 7, status=500), complete()), 7),
+            ((part(1, 7), part(2, 7, "other"), complete()), 7),
+            ((part(1, 7), part(2, 7)), 0),
+            ((part(1, 7), part(2, 7), complete(status=500)), 0),
+            ((CREATE, part(1, 7), ABORT, CREATE, part(2, 7), complete()), 7),
+            ((part(1, 7), CREATE, part(2, 7), complete()), 7),
+        ],
+    )
+    def test_a_byte_that_did_not_arrive_is_an_error(self, requests: tuple[WireRequest, ...], received: int) -> None:
+        assert upload_errors(log(*requests), UPLOAD, ENVIRONMENT) == (
+            f"the server received {received} of the 14 bytes of file",
         )
 
-    def test_parts_count_together(self) -> None:
-        parts = log(request("PUT", body_bytes=5), request("PUT", body_bytes=5))
-        assert upload_errors(parts, UPLOAD, self.ENVIRONMENT) == ()
+    @pytest.mark.parametrize(
+        "requests",
+        [
+            (put(14),),
+            (put(14, "x-id=PutObject"),),
+            (put(14, status=500), put(14)),
+            (put(14, complete=False), put(14)),
+            (CREATE, part(2, 4), part(1, 10), complete()),
+            (CREATE, part(1, 10, status=500), part(2, 4), part(1, 10), complete(status=500), complete()),
+            (CREATE, part(1, 10), ABORT, CREATE, part(1, 7), part(2, 7), complete()),
+            (part(1, 10, "a"), part(1, 14, "b"), complete("b")),
+        ],
+    )
+    def test_one_that_came_in_parts_again_or_in_another_upload_is_none(self, requests: tuple[WireRequest, ...]) -> None:
+        assert upload_errors(log(*requests), UPLOAD, ENVIRONMENT) == ()
 
-    def test_a_body_that_was_cut_off_does_not_count(self) -> None:
-        cut = log(request("PUT", body_bytes=10, complete=False))
-        assert upload_errors(cut, UPLOAD, self.ENVIRONMENT) != ()
+    def test_more_bytes_than_the_file_has_are_an_error(self) -> None:
+        (error,) = upload_errors(log(put(15)), UPLOAD, ENVIRONMENT)
+        assert error == "the server received 15 bytes of file, which has 14"
 
-    def test_a_directory_counts_all_its_files(self) -> None:
-        recursive = transfer("cp", "many/", "s3://bucket/", "--recursive")
-        assert upload_errors(log(request("PUT", body_bytes=30)), recursive, self.ENVIRONMENT) == ()
-        assert upload_errors(log(request("PUT", body_bytes=20)), recursive, self.ENVIRONMENT) != ()
+    def test_of_a_directory_every_file_is_wanted(self) -> None:
+        assert upload_errors(log(*many(0, 1, 2)), RECURSIVE, ENVIRONMENT) == ()
+        assert upload_errors(log(*many(0, 0, 2)), RECURSIVE, ENVIRONMENT) == (
+            "the server received 0 of the 10 bytes of many/file-000001",
+        )
+
+    @pytest.mark.parametrize(
+        "some",
+        [
+            transfer("sync", "many", "s3://bucket/to"),
+            transfer("cp", "many", "s3://bucket/to", "--recursive", "--exclude", "*1"),
+        ],
+    )
+    def test_of_a_sync_and_of_a_selection_only_what_came_is_looked_at(self, some: Transfer) -> None:
+        assert upload_errors(log(*many(0, 2)), some, ENVIRONMENT) == ()
+        assert len(upload_errors(log(*many(0), put(9, path="/bucket/to/file-000002")), some, ENVIRONMENT)) == 1
+
+    def test_an_empty_file_has_to_come_too(self) -> None:
+        empty = transfer("cp", "empty", "s3://bucket")
+        assert upload_errors(log(put(0, path="/bucket/empty")), empty, ENVIRONMENT) == ()
+        assert upload_errors(log(), empty, ENVIRONMENT) == ("the server received no PUT of empty",)
+
+    @pytest.mark.parametrize(
+        ("words", "path"),
+        [
+            (("cp", "./file", "s3://bucket"), "/bucket/file"),
+            (("cp", "file", "s3://bucket/to/"), "/bucket/to/file"),
+            (("mv", "file", "s3://bucket/a//b/./c"), "/bucket/a/b/c"),
+            (("cp", ".", "s3://bucket", "--recursive", "--exclude", "*", "--include", "file"), "/bucket/file"),
+        ],
+    )
+    def test_a_file_is_found_under_the_key_that_the_command_gives_it(self, words: tuple[str, ...], path: str) -> None:
+        assert upload_errors(log(put(14, path=path)), transfer(*words), ENVIRONMENT) == ()
+        assert len(upload_errors(log(put(13, path=path)), transfer(*words), ENVIRONMENT)) == 1
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            None,
+            DOWNLOAD,
+            transfer("cp", "-", "s3://bucket/key"),
+            transfer("cp", "elsewhere", "s3://bucket/key"),
+            transfer("cp", "file", "s3://arn:aws:s3:eu-west-1:123456789012:accesspoint/mine/key"),
+        ],
+    )
+    def test_what_uploads_no_fixture_to_a_known_path_is_not_judged(self, other: Transfer | None) -> None:
+        assert upload_errors(log(put(3)), other, ENVIRONMENT) == ()
+
+
+def content(name: str) -> bytes:
+    return b"".join(content_chunks(dict(plan_tree(ENVIRONMENT).files())[name]))
+
+
+def hashed(*bodies: tuple[WireRequest, bytes]) -> WireLog:
+    """A log of uploads with the CRC-32 of what each brought."""
+    digests = (
+        UploadDigest(each.path, each.query, "crc32", zlib.crc32(body).to_bytes(4, "big")) for each, body in bodies
+    )
+    requests: Iterable[WireRequest] = (each for each, _ in bodies)
+    return log(*requests, complete(), verified=True, digests=tuple(digests))
+
+
+class TestUploadedContent:
+    def test_the_bytes_of_the_file_are_right_however_they_are_split(self) -> None:
+        data = content("file")
+        assert upload_errors(hashed((put(14), data)), UPLOAD, ENVIRONMENT) == ()
+        for at in range(15):
+            parts = hashed((part(2, 14 - at), data[at:]), (part(1, at), data[:at]))
+            assert upload_errors(parts, UPLOAD, ENVIRONMENT) == ()
+
+    def test_other_bytes_are_an_error_that_names_the_part(self) -> None:
+        data = content("file")
+        assert upload_errors(hashed((put(14), b"\xff" * 14)), UPLOAD, ENVIRONMENT) == (
+            "what the server received as /bucket/key differs from file",
+        )
+        swapped = hashed((part(1, 7), data[7:]), (part(2, 7), data[:7]))
+        (error,) = upload_errors(swapped, UPLOAD, ENVIRONMENT)
+        assert error.endswith("/bucket/key differs from file, first in bytes 0 to 6 (partNumber=1&uploadId=u)")
+
+    def test_each_file_of_a_directory_is_compared_with_its_own(self) -> None:
+        requests = many(0, 1, 2)
+        bodies = [content(f"many/file-00000{number}") for number in range(3)]
+        assert upload_errors(hashed(*zip(requests, bodies, strict=True)), RECURSIVE, ENVIRONMENT) == ()
+        wrong = [bodies[0], bodies[0], bodies[2]]
+        (error,) = upload_errors(hashed(*zip(requests, wrong, strict=True)), RECURSIVE, ENVIRONMENT)
+        assert error == "what the server received as /bucket/to/file-000001 differs from many/file-000001"
+
+
+class TestUnverifiedUpload:
+    def test_bytes_that_nothing_verified_are_warned_of(self) -> None:
+        (warning,) = transfer_warnings(log(put(14), put(3), verified=True), UPLOAD)
+        assert warning == "17 bytes were uploaded without a checksum: they were counted, but not verified (2 requests)"
+
+    @pytest.mark.parametrize(
+        "verified",
+        [
+            hashed((put(14), b"")),
+            log(put(14, checksums={"md5": True}), verified=True),
+            log(put(0), verified=True),
+            log(put(14, status=503), verified=True),
+            log(put(14)),
+        ],
+    )
+    def test_what_was_compared_was_empty_failed_or_should_not_be_verified_is_not(self, verified: WireLog) -> None:
+        assert transfer_warnings(verified, UPLOAD) == ()
+
+    @pytest.mark.parametrize("other", [None, transfer("cp", "-", "s3://bucket/key")])
+    def test_the_crc_of_a_body_proves_nothing_where_no_file_is_known(self, other: Transfer | None) -> None:
+        assert len(transfer_warnings(hashed((put(14), b"")), other)) == 1
 
 
 class TestNothingDownloaded:
     def test_a_download_that_read_no_object_is_warned_of(self) -> None:
-        (warning,) = download_warnings(log(request("GET", "/bucket"), request("HEAD")), DOWNLOAD)
+        (warning,) = transfer_warnings(log(request("GET", "/bucket"), request("HEAD")), DOWNLOAD)
         assert "nothing was downloaded" in warning
 
     def test_one_that_read_an_object_is_not(self) -> None:
-        assert download_warnings(log(request("GET", "/bucket"), request()), DOWNLOAD) == ()
+        assert transfer_warnings(log(request("GET", "/bucket"), request()), DOWNLOAD) == ()
 
     @pytest.mark.parametrize(
         "other", [None, UPLOAD, transfer("sync", "s3://bucket/prefix", "landed"), transfer("rm", "s3://bucket/key")]
     )
     def test_uploads_deletes_and_a_sync_with_nothing_to_do_are_not(self, other: Transfer | None) -> None:
-        assert download_warnings(log(request("GET", "/bucket")), other) == ()
+        assert transfer_warnings(log(request("GET", "/bucket")), other) == ()

@@ -275,6 +275,10 @@ class TestEmulator:
         assert counters.held_bytes >= 260
         assert emulator.collect().leftover == ()
 
+    def test_its_log_says_that_it_verifies(self, emulator: EmulatorEndpoint) -> None:
+        emulator.arm(EmulatorSettings())
+        assert emulator.collect().verified
+
     def test_every_arming_begins_a_new_one(self, emulator: EmulatorEndpoint, wire: Any) -> None:
         emulator.arm(EmulatorSettings(buckets=("one",)))
         assert self.ask(emulator, wire, "PUT", "/one/k", b"1234")[0] == 200

@@ -99,6 +99,31 @@ def test_with_no_more_parts_than_connections_parts_are_too_large() -> None:
     assert found(run(3.0, in_flight=4, requests=5), "bandwidth=25MB/s").remedies != reported.remedies
 
 
+@pytest.mark.parametrize(
+    ("setting", "size_bytes"),
+    [
+        (Setting.of("s5cmd", {"part_size": 5 * MIB}), 20 * MIB),  # parts of the least size
+        (S5CMD, 5 * MIB),  # a file that cannot be cut
+    ],
+)
+def test_parts_that_s3_takes_no_smaller_are_not_advised_to_be_smaller(setting: Setting, size_bytes: int) -> None:
+    full = run(size_bytes / 90e6, start_up_s=0.01, transfer_cpu_s=0.01, in_flight=4, requests=4)
+    up, down = (
+        found(full, "bandwidth=25MB/s", setting=setting, workload=Workload(action=action, size_bytes=size_bytes))
+        for action in (Action.UPLOAD, Action.DOWNLOAD)
+    )
+    assert up.remedies == ("more files in one command: all parts are in flight, and S3 takes none below 5.00 MiB",)
+    assert down.remedies == ("smaller parts: all parts are already in flight",), "a range may have any size"
+
+
+def test_parts_above_the_least_size_can_be_smaller() -> None:
+    full = run(0.25, start_up_s=0.01, transfer_cpu_s=0.01, in_flight=4, requests=4)
+    for client, size_bytes in ((S5CMD, 20 * MIB), (CRT, 24 * MIB)):
+        workload = Workload(action=Action.UPLOAD, size_bytes=size_bytes)
+        reported = found(full, "bandwidth=25MB/s", setting=client, workload=workload)
+        assert reported.remedies == ("smaller parts: all parts are already in flight",)
+
+
 def test_round_trips_that_take_the_time_are_the_limit() -> None:
     reported = found(run(1.5, in_flight=5, requests=50), "ttfb=100ms,nic=949MB/s")
     assert reported.limit is TransferLimit.LATENCY
@@ -153,6 +178,15 @@ def test_a_client_that_starts_longer_than_it_transfers_is_limited_by_that() -> N
     reported = found(run(0.4, start_up_s=1.2))
     assert reported.limit is TransferLimit.START_UP
     assert reported.evidence[0] == "start-up and end of the client: 1.20 s of 1.60 s (75%)"
+
+
+@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic", "rclone"])
+def test_another_client_against_the_start_up_is_advised_for_the_aws_cli_alone(client: str) -> None:
+    first, *more = found(run(0.4, start_up_s=1.2), setting=Setting(client=client)).remedies
+    assert first == "more bytes in one command: the start-up is paid once"
+    assert more == []
+    aws_cli = found(run(0.4, start_up_s=1.2), setting=CLASSIC)
+    assert aws_cli.remedies[1:] == ("s5cmd, or boto3 in a running program: both avoid the start-up of aws-cli",)
 
 
 def test_a_disk_that_was_outrun_is_known_to_have_been_helped() -> None:

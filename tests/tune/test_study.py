@@ -2,13 +2,13 @@
 
 import re
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
 from s3bench.results.measurement import Failure
-from s3bench.tune.objective import Objective
+from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Header, Search, Stage, Trial, encode_line, parse_study
 
@@ -36,6 +36,13 @@ TRIAL = Trial(
 )
 
 
+UNKNOWN_PARAMETER = replace(TRIAL, setting=Setting.of("s5cmd@0.3.3", {"max_concurrent_requests": 20}))
+UNKNOWN_CLIENT = replace(TRIAL, setting=Setting(client="s6cmd@1"))
+OTHER_CLIENT = replace(TRIAL, setting=Setting(client="s5cmd@0.3.3"))
+UNKNOWN_CLIENTS = replace(HEADER, clients=("s6cmd@1",))
+FREE = replace(HEADER, objective=Objective(aim=Aim.COST, machine_per_hour=0.0, writes_per_1000=0.0))
+
+
 def test_what_is_written_is_what_is_read() -> None:
     study = parse_study(encode_line(HEADER) + encode_line(TRIAL), source="x")
     assert study.header == HEADER
@@ -50,7 +57,7 @@ def test_studies_of_the_first_version_are_read() -> None:
     first = re.sub(rb',"set_up_s":[0-9.]+', b"", first)
     assert first != lines
     study = parse_study(first, source="tune.jsonl")
-    assert study.trials == (msgspec.structs.replace(TRIAL, set_up_s=0.0),)
+    assert study.trials == (replace(TRIAL, set_up_s=0.0),)
 
 
 def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
@@ -67,6 +74,15 @@ def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
         (b"{}\n", "is not a study"),
         (b"not json\n", "is not a study"),
         (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is not a trial"),
+        (
+            encode_line(HEADER) + encode_line(TRIAL) + encode_line(UNKNOWN_PARAMETER),
+            "line 3: `s5cmd@0.3.3` has no parameter `max_concurrent_requests`",
+        ),
+        (encode_line(HEADER) + encode_line(UNKNOWN_CLIENT), "line 2: `s6cmd@1`: there is no client `s6cmd`"),
+        (encode_line(UNKNOWN_CLIENTS), "line 1: `s6cmd@1`: there is no client `s6cmd`"),
+        (encode_line(HEADER) + encode_line(OTHER_CLIENT), "line 2: `s5cmd@0.3.3` is not a client of this study"),
+        (encode_line(replace(HEADER, network="ec2:c5.larg")), "line 1: --network: there is no preset"),
+        (encode_line(FREE), "line 1: at these prices a run could cost nothing"),
         (encode_line(HEADER).replace(b'"study_version":3', b'"study_version":4'), "study_version 4"),
     ],
 )

@@ -1,6 +1,7 @@
 """The course of a study, on clients that need no processes: what is run, what is dropped, when it ends."""
 
 import math
+import re
 from dataclasses import replace as changed
 from itertools import groupby
 
@@ -9,7 +10,7 @@ from msgspec.structs import replace as changed_struct
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
-from s3bench.report.tune.cells import verdict_words
+from s3bench.report.tune.cells import cli_best, verdict_words
 from s3bench.tune.candidates import Candidates
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.evidence import TrialEvidence
@@ -171,6 +172,43 @@ def test_a_budget_too_small_to_compare_anything_ends_after_one_run_and_says_what
         conclude(study)
     assert raised.value.exit_code is ExitCode.INCONCLUSIVE
     assert "--budget" in raised.value.fix
+
+
+def interrupted_in_the_probes(*, is_broken: bool = False) -> Study:
+    """A study of two clients after the probe of the first one."""
+    simulation = Simulation(
+        link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset(BOTH[:1] if is_broken else ())
+    )
+    header = simulation.header(budget_s=600.0)
+    trials = simulation.run(Tuner(header=header, space=simulation.space))
+    return Study(header=header, trials=tuple(trial for trial in [next(trials)]))
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_study_that_was_interrupted_in_the_probes_is_unfinished(is_broken: bool) -> None:
+    with pytest.raises(S3BenchError, match="the study is unfinished") as raised:
+        conclude(interrupted_in_the_probes(is_broken=is_broken))
+    assert raised.value.exit_code is ExitCode.INCONCLUSIVE
+    assert "of the budget of 600 s" in raised.value.why
+    assert "s3bench tune --resume FILE" in raised.value.fix
+
+
+def test_a_study_without_a_run_is_unfinished() -> None:
+    with pytest.raises(S3BenchError, match="the study is unfinished"):
+        conclude(changed_struct(interrupted_in_the_probes(), trials=()))
+
+
+@pytest.mark.parametrize(("budget_s", "runs", "too_short_s"), [(0.2, 0, 10.0), (600.0, 1, 600.0)])
+def test_the_budget_that_is_suggested_exceeds_what_was_too_short(
+    budget_s: float, runs: int, too_short_s: float
+) -> None:
+    study = interrupted_in_the_probes()
+    ended = changed_struct(study, header=changed_struct(study.header, budget_s=budget_s), trials=study.trials[:runs])
+    with pytest.raises(S3BenchError, match="ended before any settings could be compared") as raised:
+        conclude(ended, has_ended=True)
+    found = re.search(r"--budget (\d+)s", raised.value.fix)
+    assert found is not None
+    assert int(found[1]) > too_short_s
 
 
 def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
@@ -358,6 +396,38 @@ def test_defaults_too_near_the_memory_limit_are_not_recommended() -> None:
     assert f"too near to {limit / MIB:.1f} MiB" in verdict_words(answer)
 
 
+def limited(peaks_mib: dict[Setting, int], *, limit_mib: int) -> StudyResult:
+    """An answer under a memory limit, without a verification; settings by their peaks, the fastest first."""
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    trials = [
+        whole(setting, block, 1.0 + 0.2 * place, peak_bytes=peak * MIB)
+        for block in range(6)
+        for place, (setting, peak) in enumerate(peaks_mib.items())
+    ]
+    return conclude(Study(header=simulation.header(max_memory_bytes=limit_mib * MIB), trials=tuple(trials)))
+
+
+def test_the_best_of_a_client_keeps_the_memory_limit_with_its_margin() -> None:
+    near, small = (Setting.of(CLASSIC, {"max_concurrent_requests": count}) for count in (20, 5))
+    peaks = {Setting(client=S5CMD): 50, near: 104, Setting(client=CLASSIC): 200, small: 60}
+    answer = limited(peaks, limit_mib=105)
+    assert answer.recommended.setting.client == S5CMD
+    assert [each.best.setting for each in answer.clients] == [small, Setting(client=S5CMD)]
+    stays = cli_best(answer)
+    assert stays is not None
+    assert stays.best.setting == small
+    assert "this stays within, not compared with the default yet" in verdict_words(answer)
+
+
+def test_a_client_of_which_no_setting_keeps_the_memory_limit_has_no_recipe() -> None:
+    near = Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    answer = limited({Setting(client=S5CMD): 50, near: 104, Setting(client=CLASSIC): 200}, limit_mib=105)
+    classic, s5cmd = answer.clients
+    assert (classic.best.setting, classic.recipes) == (Setting(client=CLASSIC), ())
+    assert s5cmd.recipes
+    assert cli_best(answer) is None
+
+
 def with_a_winner_that_swells(simulation: Simulation, *, block: int, factor: float, **changes: object) -> Study:
     """A study whose winner needs so much more memory after the given block of the verification."""
     header = simulation.header(**changes)
@@ -450,6 +520,22 @@ def test_a_study_read_again_has_the_same_answer() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=30.0)
     written = b"".join(encode_line(item) for item in (study.header, *study.trials))
     assert conclude(parse_study(written, source="x")) == conclude(study)
+
+
+@pytest.mark.parametrize("budget_s", [33.0, 40.0, 120.0])
+def test_a_study_continues_with_another_budget_wherever_it_was_interrupted(budget_s: float) -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    study = simulation.study(budget_s=60.0)
+    tuner = Tuner(header=simulation.header(budget_s=budget_s), space=simulation.space)
+    for count in range(0, len(study.trials), 3):
+        known = study.trials[:count]
+        spent_s = sum(trial.cost_s for trial in known)
+        added = tuple(simulation.run(tuner, known))
+        if spent_s < 0.5 * budget_s:
+            assert added
+        assert spent_s + sum(trial.cost_s for trial in added) <= max(spent_s, 1.2 * budget_s)
+        numbers = [(trial.stage, trial.block, trial.setting) for trial in (*known, *added)]
+        assert len(set(numbers)) == len(numbers), "a setting ran twice in a block"
 
 
 def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:

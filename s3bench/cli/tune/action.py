@@ -1,6 +1,6 @@
 """Runs a study of `s3bench tune`, resumes or replays one, or compares clients."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from os import environ
 from pathlib import Path
@@ -31,10 +31,10 @@ from s3bench.run.owner import workspace_parent
 from s3bench.s3.network.model import describe, parse_network
 from s3bench.tune.live import TuneStatus, run_study
 from s3bench.tune.space import Space
-from s3bench.tune.study import DiskSpeed, Header, Search, Study
+from s3bench.tune.study import DiskSpeed, Header, Search, Stage, Study
 from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import TuneVerdict
-from s3bench.units import render_bytes
+from s3bench.units import render_bytes, render_seconds
 
 _DISK_BYTES_MAX = 1 << 30
 _DISK_SHARE = 0.05
@@ -52,10 +52,9 @@ def tune(options: TuneOptions) -> ExitCode:
         check_confinement(allow_unsandboxed=options.allow_unsandboxed)
     output = TuneOutput(options)
     if options.compare_clients:
-        _compare(options, output)
-        return ExitCode.DONE
-    study = read_study(options.replay) if options.replay is not None else _tuned(options, output, began_s)
-    answer = output.finish(study)
+        return _compare(options, output)
+    study = _read(options, options.replay) if options.replay is not None else _tuned(options, output, began_s)
+    answer = output.finish(study, has_ended=options.replay is None)
     return ExitCode.INCONCLUSIVE if answer.verdict is TuneVerdict.UNSETTLED else ExitCode.DONE
 
 
@@ -65,9 +64,16 @@ def _check_live(url: str | None, bucket: str | None) -> None:
         check_live(url, bucket=bucket)
 
 
+def _read(options: TuneOptions, path: Path) -> Study:
+    """Read a study, and refuse predictions that cannot be made for it before anything runs. Raises `BadInput`."""
+    study = read_study(path)
+    options.others(study.header.workload, is_live=study.header.network is None)
+    return study
+
+
 def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     if options.resume is not None:
-        study = read_study(options.resume)
+        study = _read(options, options.resume)
         if study.header.endpoint_url is not None:
             check_confinement(allow_unsandboxed=options.allow_unsandboxed)
         _check_live(study.header.endpoint_url, study.header.bucket)
@@ -102,6 +108,8 @@ def _run(
 ) -> Study:
     header = study.header
     tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
+    if tuner.next_block(study.trials) is None:
+        progress.say(f"with a budget of {render_seconds(header.budget_s)} there is nothing left to run")
     try:
         with _bench(header, progress) as bench:
             for status in run_study(bench, clients, tuner, study, _settings(options), began_s=began_s, now=monotonic):
@@ -126,29 +134,42 @@ def _show(progress: Ticker, status: TuneStatus) -> None:
         progress.say(f"{block.stage} {block.number + 1}: {counted(len(study.trials), 'run')}, {spent_s:.0f} s")
 
 
-def _compare(options: TuneOptions, output: TuneOutput) -> None:
-    """Run every client at its defaults on one file and on many, or on files of different sizes alone."""
+def _compare(options: TuneOptions, output: TuneOutput) -> ExitCode:
+    """Run every client at its defaults and show how they compare, after an interruption what was measured until then.
+
+    The comparison is on one file and on many, or on files of different sizes alone.
+    """
     many = options.workload
     _check_memory(options, many)
     _check_live(options.endpoint_url, options.bucket)
     one = Workload(action=many.action, size_bytes=many.size_bytes)
     workloads = [many] if many.sizes else [one, *([many] if many.files > 1 else [])]
-    studies = []
-    with ticker_for("runs", quiet=options.quiet) as progress:
-        for line in options.warnings:
-            progress.say(f"warning: {line}")
-        clients = _clients(options.specs, progress, is_picky=options.clients is not None)
-        for workload in workloads:
-            header = _header(options, workload, clients)
-            rounds = Rounds(header=header, rounds=options.rounds)
-            study = Study(header=header)
-            with _bench(header, progress) as bench:
-                for status in run_study(bench, clients, rounds, study, _settings(options), now=monotonic):
-                    study = status.study
-                    total = (options.rounds + 1) * len(clients)  # the first round warms caches
-                    progress.update(str(status.trial.setting), done=len(study.trials), total=total)
-            studies.append(study)
-    output.compared(studies)
+    studies: dict[Workload, Study] = {}
+    try:
+        with ticker_for("runs", quiet=options.quiet) as progress:
+            for study in _compared(options, workloads, progress):
+                studies[study.header.workload] = study
+    except KeyboardInterrupt:
+        if any(study.of(Stage.SEARCH) for study in studies.values()):
+            output.compared(tuple(studies.values()))
+        raise
+    table = output.compared(tuple(studies.values()))
+    return ExitCode.DONE if table.has_runs else ExitCode.CLIENT_FAILED
+
+
+def _compared(options: TuneOptions, workloads: Sequence[Workload], progress: Ticker) -> Iterator[Study]:
+    """Run the rounds of each workload; yield its study after every run."""
+    for line in options.warnings:
+        progress.say(f"warning: {line}")
+    clients = _clients(options.specs, progress, is_picky=options.clients is not None)
+    total = (options.rounds + 1) * len(clients)  # the first round warms caches
+    for workload in workloads:
+        header = _header(options, workload, clients)
+        rounds, study = Rounds(header=header, rounds=options.rounds), Study(header=header)
+        with _bench(header, progress) as bench:
+            for status in run_study(bench, clients, rounds, study, _settings(options), now=monotonic):
+                progress.update(str(status.trial.setting), done=len(status.study.trials), total=total)
+                yield status.study
 
 
 def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -> dict[str, FoundClient]:

@@ -8,7 +8,7 @@ import click
 from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.quantity import SECONDS, FiniteRange
 from s3bench.cli.sandbox import unsandboxed_option
-from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
+from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
@@ -88,7 +88,7 @@ _PRICE = FiniteRange(min=0)
     "--predict",
     multiple=True,
     metavar="size=SIZE,files=N,instance=TYPE",
-    help="Predict the time for another workload or EC2 instance; repeat for several.",
+    help="With --network, predict the time for another workload or EC2 instance; repeat for several.",
 )
 @click.option(
     "--compare-clients", is_flag=True, help="Only compare the clients at their defaults: one file and --files."
@@ -110,7 +110,7 @@ _PRICE = FiniteRange(min=0)
     help="Repeat the same order of runs and proposals.  [default: random]",
 )
 @click.option(
-    "--timeout", type=SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Time limit of a run."
+    "--timeout", type=SECONDS, default=RUN_LIMIT_S, show_default=True, metavar="SECONDS", help="Time limit of a run."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result to stdout as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the result as Markdown too.")
@@ -131,8 +131,8 @@ def tune_command(**typed: Any) -> None:
 
     FOLDER is only looked at: files of the same sizes are made and uploaded, of random bytes.
 
-    Exit code 0 when settings are recommended or the defaults are as good, 3 when that is undecided, 4 when no client
-    works.
+    Exit code 0 when settings are recommended, the defaults are as good or clients were compared, 3 when that is
+    undecided, 4 when no client works.
     """
     from s3bench.cli.tune.action import tune
     from s3bench.cli.tune.options import TuneOptions

@@ -18,13 +18,16 @@ from s3bench.s3.network.presets import PREFIX
 from s3bench.spec.file_sizes import FileSizes, sample_words
 from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
+from s3bench.tune.study import Search
 
 BUDGET = "10m"
 COMPARED_ROUNDS = 5
 FILES_MAX = 100_000
+RUN_LIMIT_S = 3600
 SAMPLE_FILES = 1000
 SAMPLE_SIZE = "2GiB"
 SEEDS = 2**31
+_DIGITS_MAX = len(str(FILES_MAX))
 _PREDICTED = ("size", "files", "instance")
 
 
@@ -151,8 +154,14 @@ class TuneOptions:
             prices |= dict(zip(("writes_per_1000", "reads_per_1000"), self.request_prices, strict=True))
         return Objective(aim=Aim(self.objective), **prices)
 
-    def others(self, workload: Workload) -> tuple[Other, ...]:
-        """What predictions are asked for, beside `workload`. Raises `BadInput`."""
+    def others(self, workload: Workload, *, is_live: bool) -> tuple[Other, ...]:
+        """What predictions are asked for, beside `workload`. Raises `BadInput`, always if `is_live`."""
+        if self.predict and is_live:
+            raise BadInput(
+                "--predict needs a network model",
+                "the latency and the bandwidths of a live endpoint are not known",
+                "leave out --predict, or tune with --network",
+            )
         return tuple(_other(text, workload) for text in self.predict)
 
     def _check(self) -> None:
@@ -161,17 +170,38 @@ class TuneOptions:
             return
         assert self.specs
         assert self.budget_s
-        assert self.aim
         assert self.max_memory_bytes is None or self.max_memory_bytes > 0
-        self.others(self.workload)
+        workload = self.workload
         self._check_endpoint()
-        if self.machine_price is not None or self.request_prices is not None:
-            self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
+        self.others(workload, is_live=self.network is None)
+        self._check_prices(workload)
         self._need(self.compare_clients or self.rounds == COMPARED_ROUNDS, "--rounds", "--compare-clients")
         is_bounded = (self.sample_files, self.sample_size) != (SAMPLE_FILES, SAMPLE_SIZE)
         self._need(self.described is not None or not is_bounded, "--sample-files and --sample-size", "FOLDER or --like")
-        if self.compare_clients and self.study is not None:
+        if self.compare_clients:
+            self._check_comparison()
+
+    def _check_prices(self, workload: Workload) -> None:
+        """Refuse prices that nothing uses, and those at which a run may cost nothing: costs are compared by ratios."""
+        if self.machine_price is not None or self.request_prices is not None:
+            self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
+        self.aim.check(workload, has_requests=self.network is not None)
+
+    def _check_comparison(self) -> None:
+        """Refuse what only a search uses. Prices need an objective, which is refused here."""
+        if self.study is not None:
             raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
+        self._refuse(
+            "--compare-clients",
+            {
+                "--budget": self.budget is not None,
+                "--search": self.search != Search.RACE,
+                "--max-memory": self.max_memory is not None,
+                "--objective": self.objective != Aim.TIME,
+                "--predict": bool(self.predict),
+            },
+            "every client runs --rounds times with its defaults; nothing is searched",
+        )
 
     def _check_like(self) -> None:
         """Refuse what contradicts FOLDER and --like, before they are read."""
@@ -220,24 +250,44 @@ class TuneOptions:
         if self.resume is not None and self.replay is not None:
             raise BadInput("--resume and --replay cannot be combined", fix="leave one of them out")
         described = {
-            "the direction": self.action,
-            "FOLDER": self.folder,
-            "--like": self.like,
-            "--size": self.size,
-            "--clients": self.clients,
-            "--network": self.network,
-            "--study": self.study,
-            "--max-memory": self.max_memory,
-            "--seed": self.seed,
-            "--compare-clients": self.compare_clients or None,
+            "the direction": self.action is not None,
+            "FOLDER": self.folder is not None,
+            "--like": self.like is not None,
+            "--sample-files": self.sample_files != SAMPLE_FILES,
+            "--sample-size": self.sample_size != SAMPLE_SIZE,
+            "--size": self.size is not None,
+            "--files": self.files != 1,
+            "--clients": self.clients is not None,
+            "--network": self.network is not None,
+            "--endpoint-url": self.endpoint_url is not None,
+            "--bucket": self.bucket is not None,
+            "--tls": self.tls,
+            "--study": self.study is not None,
+            "--max-memory": self.max_memory is not None,
+            "--objective": self.objective != Aim.TIME,
+            "--machine-price": self.machine_price is not None,
+            "--request-prices": self.request_prices is not None,
+            "--search": self.search != Search.RACE,
+            "--no-disk": self.no_disk,
+            "--seed": self.seed is not None,
+            "--compare-clients": self.compare_clients,
+            "--rounds": self.rounds != COMPARED_ROUNDS,
         }
-        given = [name for name, value in described.items() if value is not None]
-        if given:
-            raise BadInput(
-                f"{option} cannot be combined with {given[0]}",
-                "the study says what it is about",
-                f"Leave out {given[0]}.",
-            )
+        self._refuse(option, described, "the study says what it is about")
+        of_runs = {
+            "--budget": self.budget is not None,
+            "--timeout": self.timeout != RUN_LIMIT_S,
+            "--allow-unsandboxed": self.allow_unsandboxed,
+        }
+        if self.replay is not None:
+            self._refuse(option, of_runs, "the result is printed again and nothing is run")
+        assert self.budget_s
+
+    def _refuse(self, option: str, given: Mapping[str, bool], why: str) -> None:
+        """Refuse the first of the `given` options beside `option`. Raises `BadInput`."""
+        named = next((name for name, is_given in given.items() if is_given), None)
+        if named is not None:
+            raise BadInput(f"{option} cannot be combined with {named}", why, f"Leave out {named}.")
 
     def _need(self, holds: bool, what: str, other: str) -> None:  # noqa: FBT001 (a condition, not a mode)
         if not holds:
@@ -263,7 +313,7 @@ def _other(text: str, workload: Workload) -> Other:
             )
         return Other(workload=workload, network=parse_network(PREFIX + pairs["instance"]))
     files = pairs.get("files", str(workload.files))
-    if not files.isdigit() or not 0 < int(files) <= FILES_MAX:
+    if not files.isdecimal() or len(files) > _DIGITS_MAX or not 0 < int(files) <= FILES_MAX:
         raise BadInput(f"--predict {text}: {files!r} is not a number of files", fix=f"write 1 to {FILES_MAX}")
     size_bytes = parse_size("--predict size", pairs["size"]) if "size" in pairs else workload.size_bytes
     return Other(

@@ -14,7 +14,7 @@ from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
 from s3bench.report.tune.text import render_study_result
 from s3bench.results.file import check_distinct, check_output, write_whole
-from s3bench.tune.client_table import client_table
+from s3bench.tune.client_table import ClientTable, client_table
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Stage, Study
 from s3bench.tune.study_result import StudyResult
@@ -31,10 +31,10 @@ class TuneOutput:
             if path is not None:
                 check_output(path, force=options.force)
 
-    def finish(self, study: Study) -> StudyResult:
+    def finish(self, study: Study, *, has_ended: bool) -> StudyResult:
         """Print the result of `study`. Raises `S3BenchError` when no run of it succeeded."""
-        others = self._options.others(study.header.workload)
-        answer = conclude(study, [(other.workload, other.network) for other in others])
+        others = self._options.others(study.header.workload, is_live=study.header.network is None)
+        answer = conclude(study, [(other.workload, other.network) for other in others], has_ended=has_ended)
         if self._options.markdown is not None:
             write_whole(render_markdown(answer).encode(), self._options.markdown)
         self._print(
@@ -49,20 +49,26 @@ class TuneOutput:
         """Print the result of the trials so far, and how to continue."""
         if study.of(Stage.SEARCH):
             try:
-                self.finish(study)
+                self.finish(study, has_ended=False)
             except S3BenchError as error:
                 click.echo(f"s3bench: so far, {error.what}", err=True)
         kept = self._options.study or self._options.resume
         if kept is not None:
-            go_on = f"s3bench tune --resume {shlex.quote(str(kept))}"
+            go_on = shlex.join(("s3bench", "tune", "--resume", str(kept), *self._other_budget()))
             click.echo(f"s3bench: {len(study.trials)} trials are saved; continue with: {go_on}", err=True)
 
-    def compared(self, studies: Sequence[Study]) -> None:
+    def _other_budget(self) -> tuple[str, ...]:
+        """The option of a budget with which a study was resumed: its file holds the one that it began with."""
+        budget = None if self._options.resume is None else self._options.budget
+        return () if budget is None else ("--budget", budget)
+
+    def compared(self, studies: Sequence[Study]) -> ClientTable:
         """Print the comparison of clients."""
         table = client_table([(study.header.workload, study.of(Stage.SEARCH)) for study in studies])
         if self._options.markdown is not None:
             write_whole(render_clients_markdown(table).encode(), self._options.markdown)
         self._print(table, lambda width, color: render_clients(table, width=width, color=color))
+        return table
 
     def _print(self, content: msgspec.Struct, render: Callable[[int, bool], str]) -> None:
         if self._options.as_json:

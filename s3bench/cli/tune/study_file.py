@@ -29,10 +29,14 @@ class StudyFile:
 
     @classmethod
     def begin(cls, path: Path, header: Header, *, force: bool) -> Self:
-        """Begin a new study. Raises `BadInput` if the file exists, unless `force`."""
+        """Begin a new study. Raises `BadInput` if the file exists, unless `force`, and if another s3bench writes it.
+
+        The file is emptied after it was locked, so that a study that is being written stays whole.
+        """
         check_output(path, force=force)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if force else os.O_EXCL)
         file = cls(path, _opened(path, flags))
+        os.ftruncate(file._descriptor, 0)
         file._write(encode_line(header))
         return file
 
@@ -67,11 +71,18 @@ class StudyFile:
 
 
 def _opened(path: Path, flags: int) -> int:
+    """Open and lock the file. Raises `BadInput`."""
     try:
         descriptor = os.open(path, flags, 0o666)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BadInput(f"{path} is in use", "another s3bench is writing to it", "wait until that has ended") from None
     except OSError as error:
         raise BadInput(f"cannot open {path}", error.strerror or str(error)) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise BadInput(
+                f"{path} is in use", "another s3bench is writing to it", "wait until that has ended"
+            ) from None
+        raise BadInput(f"cannot lock {path}", error.strerror or str(error)) from None
     return descriptor

@@ -31,6 +31,7 @@ _VALUE_LEGENDS = {
     Aim.THROUGHPUT: "transfer: from the first request to the last response; ",
     Aim.COST: "cost: of one run, machine time and requests; ",
 }
+_NOT_COMPARED = "not compared with the default yet"
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10 %"
 _THREE_DIGITS_BELOW = 0.1
 
@@ -56,12 +57,14 @@ def choice_words(result: StudyResult) -> str:
 
 
 def cli_best(result: StudyResult) -> ClientBest | None:
-    """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
+    """The aws-cli at its best, where another client is recommended: for those who want to stay with it.
+
+    `None` also if no setting of it keeps the memory limit: then it has no recipe.
+    """
     if result.recommended.setting.descriptor.runs_any_command:
         return None
-    own = [
-        each for each in result.clients if each.best.setting.descriptor.runs_any_command and each.best.value is not None
-    ]
+    every = (each for each in result.clients if each.best.setting.descriptor.runs_any_command)
+    own = [each for each in every if each.best.value is not None and each.recipes]
     return min(own, key=lambda each: each.best.value or 0.0, default=None)
 
 
@@ -80,9 +83,10 @@ def verdict_words(result: StudyResult) -> str:
             return f"the defaults are as good: {_largest_gain_words(result)}"
         case TuneVerdict.FITS:
             needed, allowed = bytes_text(result.default.peak_memory), bytes_text(result.max_memory_bytes)
-            gain = change_words(result.gain, result.objective)
+            is_compared = result.gain is not None and result.gain.pairs
+            gain = f"with {change_words(result.gain, result.objective)}" if is_compared else _NOT_COMPARED
             excess = "more than" if result.default.exceeds_memory else "too near to"
-            return f"the default needs {needed}, {excess} {allowed}; this stays within, with {gain}"
+            return f"the default needs {needed}, {excess} {allowed}; this stays within, {gain}"
     return f"unsettled: {change_words(result.gain, result.objective)}; keep the defaults, or run longer with --budget"
 
 

@@ -214,7 +214,13 @@ class Host:
                 break
         self._server.close_connections("the iteration ended")
         cpu_s = time.process_time() - self._cpu_s
-        log = self._server.loop.recorder.log(leftover=self._script.leftover(), server_cpu_s=cpu_s)
+        script = self._script
+        log = self._server.loop.recorder.log(
+            leftover=script.leftover(),
+            server_cpu_s=cpu_s,
+            verified=script.verifies or self._emulator is not None,
+            digests=script.digests(),
+        )
         self._begin(_NOTHING_ARMED)
         gc.collect()
         return log

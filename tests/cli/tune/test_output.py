@@ -27,6 +27,17 @@ def test_an_interrupted_study_says_what_is_known_so_far_and_last_how_to_go_on(
     assert err.splitlines()[-1].endswith("4 trials are saved; continue with: s3bench tune --resume 'my study.jsonl'")
 
 
+def test_the_line_to_continue_with_repeats_a_budget_that_the_study_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study(header=Simulation(link=Link(nic=50e6), workload=upload(16)).header(budget_s=6.0))
+    output = TuneOutput(typed(f"--resume {tmp_path / 'a.jsonl'} --budget 60s"))
+    output.interrupted(study)
+    assert capsys.readouterr().err.endswith(f"s3bench tune --resume {tmp_path / 'a.jsonl'} --budget 60s\n")
+    TuneOutput(typed(f"{PLAIN} --study {tmp_path / 'b.jsonl'} --budget 6s")).interrupted(study)
+    assert capsys.readouterr().err.endswith(f"s3bench tune --resume {tmp_path / 'b.jsonl'}\n")
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [

@@ -1,5 +1,6 @@
 """The file of a study: nothing is overwritten unasked, no whole trial is lost, nobody writes beside another."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,26 @@ def test_two_do_not_go_on_with_one_study(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     with StudyFile.begin(path, HEADER, force=False), pytest.raises(BadInput, match="in use"):
         StudyFile.resume(path)
+
+
+def test_a_study_that_another_one_writes_is_not_overwritten_by_force(tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    with StudyFile.begin(path, HEADER, force=False) as file:
+        file.append(TRIAL)
+        with pytest.raises(BadInput, match="in use"):
+            StudyFile.begin(path, HEADER, force=True)
+        file.append(TRIAL)
+    assert read_study(path).trials == (TRIAL, TRIAL)
+
+
+def test_a_study_that_is_cut_while_it_is_written_gets_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    with StudyFile.begin(path, HEADER, force=False) as file:
+        whole = path.stat().st_size
+        file.append(TRIAL)
+        os.truncate(path, whole)
+        file.append(TRIAL)
+    assert read_study(path).trials == (TRIAL,)
 
 
 def test_a_study_that_is_not_there_is_reported(tmp_path: Path) -> None:

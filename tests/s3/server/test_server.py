@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from s3bench.s3.wirelog import TransferEngine, WireRequest
+from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireRequest
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 ANY = Response(match=RequestMatch(), instances=None)
@@ -135,6 +135,22 @@ def test_aws_chunked_uploads_count_their_payload(wire: Any, verify: bool, outer_
     first = wire.collect().requests[0]
     assert (first.body_bytes, first.wire_bytes) == (len(payload), len(body))
     assert first.checksums == ({"crc32": True} if verify else {})
+
+
+@pytest.mark.parametrize("size_bytes", [3, 3_000_000])
+def test_an_upload_without_a_checksum_has_its_crc_in_the_log_of_a_stub_that_verifies(
+    wire: Any, size_bytes: int
+) -> None:
+    payload = (bytes(range(256)) * 12_000)[:size_bytes]
+    for verify in (True, False):
+        wire.arm(Response(), verify=verify)
+        with wire.connect() as client:
+            client.send(wire.request("PUT", "/b/k?x-id=PutObject", payload))
+            assert client.response()[0] == 200
+        log = wire.collect()
+        digest = UploadDigest("/b/k", "x-id=PutObject", "crc32", zlib.crc32(payload).to_bytes(4, "big"))
+        assert (log.verified, log.digests) == (verify, (digest,) if verify else ())
+        assert log.requests[0].checksums == {}
 
 
 def test_a_wrong_checksum_is_answered_and_recorded(wire: Any) -> None:

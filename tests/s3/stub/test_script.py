@@ -1,17 +1,21 @@
 """The script: which response a request takes, what it looks like, what is left."""
 
 import os
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from s3bench.errors import S3BenchError
 from s3bench.s3.files.file_cache import FileCache
 from s3bench.s3.protocol.exchange import NO_BODY, Reply, RequestBody
 from s3bench.s3.protocol.http import parse_head
 from s3bench.s3.stub.script import Script
+from s3bench.s3.wirelog import UploadDigest
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 DATE = b"Date: Sat, 21 Nov 2026 04:24:00 GMT\r\n"
@@ -48,6 +52,20 @@ def headers(reply: Got) -> dict[str, str]:
 
 
 Tell = Callable[..., Told]
+
+
+def taken(path: str, requested: str) -> str | None:
+    """What the `*` of a response's path stood for in a request, or `None` where it did not fit."""
+    served: list[str] = []
+
+    class Recorder:
+        def find(self, name: str) -> None:
+            served.append(name)
+
+    response = Response(match=RequestMatch(path=f"/{path}"), body=FileBody(file="*"))
+    script = Script((response,), files=Recorder(), verify=False)
+    script.finish(parse_head(f"GET /{requested} HTTP/1.1\r\nHost: h".encode()), NO_BODY, DATE)
+    return served[0] if served else None
 
 
 @pytest.fixture
@@ -286,6 +304,62 @@ def test_a_right_checksum_is_told_and_without_verify_none_is(workspace: Path) ->
     for verify, expected in ((True, {"crc32": True}), (False, {})):
         reply = Told(workspace, Response(), verify=verify).reply("PUT", "/b/k", line, "Content-Length: 3", body=b"abc")
         assert (reply.status, reply.checksums) == (200, expected)
+
+
+CRC32_OF_ABC, CRC32C_OF_ABC = bytes.fromhex("352441c2"), bytes.fromhex("364b3fb7")
+MD5_OF_ABC = bytes.fromhex("900150983cd24fb0d6963f7d28e17f72")
+MD5_LINE = "Content-MD5: kAFQmDzST7DWlj99KOF/cg=="
+
+
+@pytest.mark.parametrize(
+    ("lines", "algorithm", "value"),
+    [
+        ((), "crc32", CRC32_OF_ABC),
+        ((MD5_LINE,), "md5", MD5_OF_ABC),
+        ((MD5_LINE, "x-amz-checksum-crc32c: Nks/tw=="), "crc32c", CRC32C_OF_ABC),
+    ],
+)
+def test_each_upload_has_a_checksum_that_its_request_declared_or_crc_32(
+    tell: Tell, lines: tuple[str, ...], algorithm: str, value: bytes
+) -> None:
+    told = tell(Response(), verify=True)
+    assert told.reply("PUT", "/b/k?partNumber=1", *lines, "Content-Length: 3", body=b"abc").status == 200
+    assert told.script.digests() == (UploadDigest("/b/k", "partNumber=1", algorithm, value),)
+
+
+def test_an_upload_that_is_sent_again_has_the_crc_of_its_last_success(tell: Tell) -> None:
+    told = tell(Response(instances=2), Response(status_code=503), verify=True)
+    for body in (b"xyz", b"abc", b"xyz"):
+        told.reply("PUT", "/b/k", "Content-Length: 3", body=body)
+    assert [digest.value for digest in told.script.digests()] == [CRC32_OF_ABC]
+
+
+def test_an_empty_upload_has_a_crc(tell: Tell) -> None:
+    told = tell(Response(), verify=True)
+    told.reply("PUT", "/b/k")
+    assert [digest.value for digest in told.script.digests()] == [bytes(4)]
+
+
+def test_without_verifying_bodies_may_be_dropped_and_other_methods_have_no_crc(tell: Tell) -> None:
+    for method, verify in (("PUT", False), ("POST", True)):
+        told = tell(Response(), verify=verify)
+        told.reply(method, "/b/k", "Content-Length: 3", body=b"abc")
+        assert told.script.digests() == ()
+
+
+@given(path=st.text("ab*", max_size=12), requested=st.text("ab", max_size=12))
+def test_stars_match_as_in_a_regular_expression_and_the_first_takes_as_much_as_it_can(
+    path: str, requested: str
+) -> None:
+    found = re.fullmatch("(.*)".join(map(re.escape, path.split("*"))), requested)
+    expected = None if found is None else found[1] if "*" in path else ""
+    assert taken(path, requested) == expected
+
+
+@pytest.mark.timeout(5)
+def test_many_stars_take_no_longer_than_few() -> None:
+    assert taken("*a" * 9 + "*b", "a" * 200) is None
+    assert taken("*" + "a" * 1500 + "b*" + "a" * 1500 + "*c", "a" * 4000) is None
 
 
 def test_a_new_date_is_sent_when_time_has_passed(workspace: Path) -> None:

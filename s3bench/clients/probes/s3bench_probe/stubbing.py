@@ -168,14 +168,32 @@ def fits(match: dict[str, Any] | None, method: str, path: str, query: str) -> st
         return None
     star = ""
     if match["path"] is not None:
-        found = re.fullmatch("(.*)".join(map(re.escape, match["path"].split("*"))), path, re.DOTALL)
+        found = _wildcard(match["path"], path)
         if found is None:
             return None
-        star = found[1] if found.lastindex else ""
+        star = found
     given = dict(parse_qsl(query, keep_blank_values=True))
     if all(name in given and value in {"", given[name]} for name, value in match["query"]):
         return star
     return None
+
+
+def _wildcard(pattern: str, path: str) -> str | None:
+    """What the first `*` stands for in `path`, as much as it can; `None` where the pattern does not fit.
+
+    As in `s3bench.s3.stub.script`, the texts between the stars are searched for from the end, each once.
+    """
+    start, *texts = pattern.split("*")
+    if not texts:
+        return "" if path == pattern else None
+    end = len(path) - len(texts[-1])
+    if len(start) > end or not path.startswith(start) or not path.endswith(texts[-1]):
+        return None
+    for text in reversed(texts[:-1]):
+        end = path.rfind(text, len(start), end)
+        if end < 0:
+            return None
+    return path[len(start) : end]
 
 
 def slice_of(byte_range: str, size_bytes: int) -> tuple[int, int, int]:
