@@ -131,7 +131,7 @@ from s3bench.spec.suite import Suite
     "--verify/--no-verify",
     default=True,
     show_default=True,
-    help="Let the stub recompute every checksum that clients send.",
+    help="Verify checksums that clients send, and compare uploads to the stub with their files.",
 )
 @click.option(
     "--stub",
