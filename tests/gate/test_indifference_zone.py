@@ -104,7 +104,7 @@ def test_an_option_without_floor_keeps_the_metrics_own() -> None:
         ("total_time=nan%,6%", "below the second"),
         ("total_time=2%,6%,nanms", "not a duration"),
         ("total_time=2%,6%,infs", "not a duration"),
-        ("total_time=2%,6%,-1ms", "not a duration"),
+        ("total_time=2%,6%,-1ms", "below 0"),
         ("total_time=2%,6%,5", 'the floor is "5", which is not a duration; write it like 20ms'),
         ("peak_memory=2%,6%,5ms", 'the floor is "5ms", which is not a size'),
         ("total_time=2%", "two limits"),
