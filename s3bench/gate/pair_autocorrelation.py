@@ -40,16 +40,19 @@ def widened(series: PairedSeries) -> WidenedSeries:
     if not correlation:
         return WidenedSeries(series=series, correlation=0.0, factor=1.0)
     factor = math.sqrt((1 + correlation) / (1 - correlation))
+    return WidenedSeries(series=stretched(series, factor), correlation=correlation, factor=factor)
+
+
+def stretched(series: PairedSeries, factor: float) -> PairedSeries:
+    """The series with the distance of each pair from the estimate multiplied by `factor`."""
+    if factor == 1:
+        return series
     center = series.estimate()
     base = median(series.baseline)
     worsenings = [center + factor * (value - center) for value in series.worsenings]
-    return WidenedSeries(
-        series=PairedSeries(
-            baseline=(base,) * len(worsenings),
-            candidate=tuple(base * math.exp(series.sign * value) for value in worsenings),
-            is_paired=True,
-            sign=series.sign,
-        ),
-        correlation=correlation,
-        factor=factor,
+    return PairedSeries(
+        baseline=(base,) * len(worsenings),
+        candidate=tuple(base * math.exp(series.sign * value) for value in worsenings),
+        is_paired=True,
+        sign=series.sign,
     )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import decide_rows
-from s3bench.gate.pair_autocorrelation import widened
+from s3bench.gate.pair_autocorrelation import stretched, widened
 from s3bench.gate.paired_series import CONFIDENCE, PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -54,12 +54,16 @@ def with_size(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Ga
         cells = [replace(cell, pairs=(*cell.pairs[: looks[-1].pairs], *cell.sizing)) for cell in own]
         whole = _series(cells, row, policy)
         if whole.count > series.count:
-            series, sized = widened(whole).series, _sized(row, whole, whole.count - series.count)
+            # Of neighbours in all pairs the test would find the step from selected pairs to fresh ones.
+            tested = stretched(whole, looks[-1].factor)
+            series, sized = tested, _sized(row, whole, tested.interval(), fresh_pairs=whole.count - series.count)
     return _corrected(sized, series, _selections(row, looks, policy, _error(series) * math.sqrt(series.count)))
 
 
-def _sized(row: GateRow, whole: PairedSeries, fresh_pairs: int) -> GateRow:
-    low, high = whole.interval()
+def _sized(
+    row: GateRow, whole: PairedSeries, interval: tuple[float | None, float | None], *, fresh_pairs: int
+) -> GateRow:
+    low, high = interval
     return replace(
         row,
         baseline=median(whole.baseline),
@@ -123,10 +127,14 @@ def _is_certain(value: float, selection: EstimateSelection) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """The first `pairs` pairs (`None`: all runs) with the shares of false alarms and misses that this look spends."""
+    """The first `pairs` pairs (`None`: all runs) with the shares of false alarms and misses that this look spends.
+
+    `factor` is how much wider neighbours that are alike have made the series.
+    """
 
     pairs: int | None
     series: PairedSeries
+    factor: float
     alarm: float
     miss: float
 
@@ -138,16 +146,17 @@ def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Itera
     """
     looks = policy.looks
     for number, pairs in enumerate(looks.pairs):
-        series = widened(_series(cells, row, policy, pairs_max=pairs)).series
+        tested = widened(_series(cells, row, policy, pairs_max=pairs))
+        series = tested.series
         if not series.is_paired:
-            yield _Look(pairs=None, series=series, alarm=1.0, miss=1.0)
+            yield _Look(pairs=None, series=series, factor=1.0, alarm=1.0, miss=1.0)
             return
         taken = min(len(cell.pairs[:pairs]) for cell in cells)
         alarm, miss = (
             (shares[number] if taken == pairs else looks.left(shares, taken))
             for shares in (row.alarm_shares, looks.miss_shares)
         )
-        yield _Look(pairs=pairs, series=series, alarm=alarm, miss=miss)
+        yield _Look(pairs=pairs, series=series, factor=tested.factor, alarm=alarm, miss=miss)
         if series.count >= row.pairs:
             return
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.multiple_testing import decide_rows, pairs_needed
+from s3bench.gate.pair_autocorrelation import widened
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -143,3 +144,14 @@ def test_the_size_of_gates_that_fail_is_right_on_average_and_its_interval_covers
         assert abs(mean - truth) <= truth / 4
         covered = sum((-1 if row.low is None else row.low) <= truth <= (row.high or math.inf) for row in rows)
         assert covered >= 51  # of 60; fewer happen once in a thousand times if 95 % cover
+
+
+def test_a_step_from_selected_pairs_to_fresh_ones_does_not_pass_for_neighbours_that_are_alike() -> None:
+    source = random.Random(1)
+    shown, fresh = ([math.exp(source.gauss(mean, 0.02)) for _ in range(20)] for mean in (0.2, 0.15))
+    cell = paired(shown)
+    row = row_of(with_fresh(cell, *fresh[:12]))
+    assert widened(series_of(paired([*shown, *fresh[:12]]), "total_time")).factor > 1.5
+    assert widened(series_of(cell, "total_time")).factor == 1
+    plain = series_of(paired([*shown, *fresh[:12]]), "total_time").interval()
+    assert (row.low, row.high) == plain
