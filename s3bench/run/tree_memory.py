@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _KIB = 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_PF_EXITING = 0x4
 _PF_FORKNOEXEC = 0x40
+"""Flags of a process in proc_pid_stat(5), from include/linux/sched.h of the kernel."""
 _READ_BYTES = 1 << 13
 
 _ALONE_SHARE = 700
@@ -55,9 +57,12 @@ COST_GUESS_NS = 50_000
 
 
 class ProcessMemory:
-    """What one process holds, in bytes. `is_forked`: it has not called exec since it was forked."""
+    """What one process holds, in bytes. `is_forked`: it has not called exec since it was forked.
 
-    __slots__ = ("anonymous", "faults", "file", "high_water", "is_forked", "program", "shmem")
+    `is_ending`: it is exiting, and may have given back a part of its memory.
+    """
+
+    __slots__ = ("anonymous", "faults", "file", "high_water", "is_ending", "is_forked", "program", "shmem")
 
     def __init__(
         self,
@@ -68,6 +73,7 @@ class ProcessMemory:
         high_water: int,
         faults: int,
         is_forked: bool,
+        is_ending: bool,
         program: object,
     ) -> None:
         self.anonymous = anonymous
@@ -76,6 +82,7 @@ class ProcessMemory:
         self.high_water = high_water
         self.faults = faults
         self.is_forked = is_forked
+        self.is_ending = is_ending
         self.program = program
 
     @property
@@ -119,6 +126,7 @@ def read_memory(pid: int) -> ProcessMemory | None:
         high_water=status[b"VmHWM"],
         faults=int(stat[7]),
         is_forked=bool(int(stat[6]) & _PF_FORKNOEXEC),
+        is_ending=bool(int(stat[6]) & _PF_EXITING),
         program=program,
     )
 
@@ -360,14 +368,14 @@ class TreeMemory:
         return is_due and now_ns >= self._started_ns + self._shared_cost_ns * _SHARED_SHARE
 
     def _count_shared(self, held: dict[int, ProcessMemory]) -> bool:
-        """Count shared pages anew, unless one of the processes has ended meanwhile."""
+        """Count shared pages anew, unless one of the processes ends meanwhile: it shares less than `held` says."""
         before_ns = self._used_ns()
-        shares = {pid: self._shares(pid) for pid in held}
+        known = [each for pid in held if (each := self._shares(pid))]
+        later = [self._read(pid) for pid in held]
         self._shared_cost_ns += self._used_ns() - before_ns
-        known = [each for each in shares.values() if each]
-        self._shared_is_known = len(known) == len(held)
-        if not self._shared_is_known and any(each is None and not self._read(pid) for pid, each in shares.items()):
+        if any(each is None or each.is_ending for each in later):
             return False
+        self._shared_is_known = len(known) == len(held)
         self._shared_bytes = _shared_bytes(held, known) if self._shared_is_known else 0
         self._shared_of = _identity(held)
         self._shared_at_ns = self._now_ns()

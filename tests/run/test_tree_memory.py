@@ -31,6 +31,7 @@ def memory(
     high_water: int = 0,
     faults: int = 0,
     is_forked: bool = False,
+    is_ending: bool = False,
     program: str = "python",
 ) -> ProcessMemory:
     """What a process holds, in MiB."""
@@ -41,6 +42,7 @@ def memory(
         high_water=max(high_water, anonymous + file + shmem) * MIB,
         faults=faults,
         is_forked=is_forked,
+        is_ending=is_ending,
         program=program,
     )
 
@@ -58,6 +60,7 @@ class FakeSystem(ProcTree):
         self.waited_faults = 0
         self.reads = self.share_reads = self.lists = 0
         self.listed: set[int] = {CLIENT}
+        self.ends_when_counted: int | None = None
 
     def has_grown(self) -> bool:
         return bool(self.processes.keys() - self.listed)
@@ -79,6 +82,8 @@ class FakeSystem(ProcTree):
         self.share_reads += 1
         self.used += self.share_cost_ns
         alone = self.processes[pid]
+        if pid == self.ends_when_counted:
+            self.processes[pid] = memory(1, is_forked=True, is_ending=True)
         return self.shares.get(pid, PageShares(anonymous_less=0, file=alone.file, shmem=alone.shmem))
 
     def watch(self, *, is_alone: bool = True, cost_ns: int = 20_000, expects_helpers: bool = False) -> TreeMemory:
@@ -173,6 +178,21 @@ class TestForks:
         system.now += 50 * MS
         look(watched, system)
         assert watched.peak_bytes == 100 * MIB
+
+    @pytest.mark.parametrize("looks_before", [0, 2])
+    def test_a_child_that_ends_while_shared_pages_are_counted_does_not_raise_the_peak(
+        self, system: FakeSystem, looks_before: int
+    ) -> None:
+        watched = system.watch()
+        system.processes = {CLIENT: memory(50), CHILD: memory(60, is_forked=True)}
+        system.shares = {pid: PageShares(anonymous_less=25 * MIB, file=0, shmem=0) for pid in system.processes}
+        look(watched, system, looks_before)
+        peak_bytes = watched.peak_bytes
+        system.now += 50 * MS
+        system.ends_when_counted = CHILD
+        system.shares[CHILD] = PageShares(anonymous_less=MIB, file=0, shmem=0)  # it has given back the rest
+        look(watched, system, 2)
+        assert watched.peak_bytes == peak_bytes
 
     def test_a_forked_child_is_taken_in_only_when_it_was_found_twice(self, system: FakeSystem) -> None:
         watched = system.watch()
