@@ -20,7 +20,7 @@ def check_bucket_names(names: Iterable[str]) -> None:
         if not valid_name(name):
             raise BadInput(
                 f"--bucket {name}: not a valid bucket name",
-                "bucket names have 3 to 63 lower-case letters, digits, dots and hyphens; S3 keeps those for itself "
-                "that begin with sthree- or xn--, or end with -s3alias, --ol-s3, .mrap or --table-s3",
+                "bucket names have 3 to 63 lower-case letters, digits, dots and hyphens; names that begin with sthree- "
+                "or xn--, or end with -s3alias, --ol-s3, .mrap or --table-s3, are reserved by S3",
                 "choose another name",
             )

@@ -23,7 +23,7 @@ MOVED_LEVEL = 0.004
 """The two-sided level at which a covariate counts as moved by the candidate."""
 
 _PAIRS_MIN = 4
-_KNOWN_SHARE_MIN = 0.95
+KNOWN_SHARE_MIN = 0.95
 """The share of pairs that must have a covariate. It is the shortest runs that lack the speed, and that is no random
 choice: where a change of 2 % is true, a test of 5 % that there is no more found more in 5.3 % of simulations with 95 %
 of pairs known, in 6.5 % with 90 %, and in 7.5 % with 81 % (40 pairs; the model is in tests/stats/test_covariate.py)."""
@@ -129,7 +129,7 @@ def _differences(pairs: Sequence[RunPair], value_of: Callable[[Measurement], flo
     `None` if too few pairs have it, or none differs.
     """
     values = [(value_of(pair.baseline), value_of(pair.candidate)) for pair in pairs]
-    if sum(None not in both for both in values) < _KNOWN_SHARE_MIN * len(pairs):
+    if sum(None not in both for both in values) < KNOWN_SHARE_MIN * len(pairs):
         return None
     differences = tuple(0.0 if before is None or after is None else after - before for before, after in values)
     return differences if any(differences) else None

@@ -114,7 +114,7 @@ EXACT_METRICS = (
     ),
     ExactMetric(
         name="failed_operations",
-        meaning="operations of a load that failed for good, by reason, in a million",
+        meaning="operations of a load that failed after all retries, by reason, per million operations",
         of_load=_failed_operations,
     ),
     ExactMetric(name="modules", meaning="Python modules imported", of_inspection=lambda each: _each(each.modules)),

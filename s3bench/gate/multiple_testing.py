@@ -138,14 +138,13 @@ def _test_family(tests: list[SequentialTest], policy: Policy, *, is_over: bool) 
         for test in tests:
             if test.pairs >= pairs and not test.is_settled:
                 test.take(pairs)
-                if test.series.is_known:
-                    test.look(share=alarm, miss=policy.miss * miss)
+                test.look(share=alarm, miss=policy.miss * miss)
         _reject(tests, policy.false_alarm)
     enough = looks.pairs[0]
     for test in tests:
         if test.pairs < enough:  # no look took place; unpaired runs have a single look with the whole budget
             test.take()
-            if not test.series.is_paired and test.series.count >= enough and test.series.is_known:
+            if not test.series.is_paired and test.series.count >= enough:
                 test.look(share=1.0, miss=policy.miss)
         elif is_over:
             test.last_look(policy)

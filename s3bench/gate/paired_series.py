@@ -13,7 +13,7 @@ from statistics import fmean
 
 import msgspec
 
-from s3bench.gate.adjustment import AdjustmentFacts, adjustment_of
+from s3bench.gate.adjustment import KNOWN_SHARE_MIN, AdjustmentFacts, adjustment_of
 from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
@@ -21,9 +21,6 @@ from s3bench.stats import rank_sum
 from s3bench.stats.signed_rank import SignedRankTest
 
 CONFIDENCE = 0.95
-KNOWN_SHARE_MIN = 0.95
-"""The share of pairs, or of runs of a side, that must have a figure for a test. The limit is that of covariates, for
-which `s3bench.gate.adjustment` has simulations."""
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties

@@ -118,9 +118,9 @@ def calibrate(
     share = series_of(ClientCellEvidence(name=definition.name, pairs=tuple(pairs)), "total_time").change()
     if share <= 0:
         raise S3BenchError(
-            f"planted work takes no time in {client.label} running {title(definition)}",
-            f"with a source text compiled {turns:,} times more, {runs} runs were not slower",
-            "run the self-test while this machine does less else",
+            f"planted work did not slow down {client.label} running {title(definition)}",
+            f"{runs} runs that compile a source text {turns:,} times were not slower than those without",
+            "run the self-test when the machine is less busy",
         )
     peaks = [pair.baseline.peak_memory for pair in pairs if pair.baseline.peak_memory is not None]
     return Usual(

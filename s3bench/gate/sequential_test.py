@@ -122,7 +122,7 @@ class SequentialTest:
 
     def look(self, *, share: float, miss: float) -> None:
         """Test the pairs taken with this share of the false alarms; `miss` is the level of `at_most` at this look."""
-        if self.limits is None:
+        if self.limits is None or not self.series.is_known:
             return
         tested = self.tested.series
         if share > 0:
@@ -140,8 +140,7 @@ class SequentialTest:
             self.take()
             looks = policy.looks
             miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
-            if self.series.is_known:
-                self.look(share=looks.left(self.alarms, self.pairs), miss=miss)
+            self.look(share=looks.left(self.alarms, self.pairs), miss=miss)
             self.had_last_look = True
 
     def open_test(self, policy: Policy) -> OpenTest:

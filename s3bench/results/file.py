@@ -24,18 +24,19 @@ NamedPath = tuple[str, Path | None]
 
 def check_distinct(written: Iterable[NamedPath], *, read: Iterable[NamedPath] = ()) -> None:
     """Check, before anything runs, that no file is written twice, or read and written. Raises `BadInput`."""
-    taken = [(option, path) for option, path in read if path is not None]
+    inputs = [(option, path) for option, path in read if path is not None]
+    outputs: list[tuple[str, Path]] = []
     for option, path in written:
         if path is None:
             continue
-        other = next((each for each, known in taken if _is_one_file(path, known)), None)
-        if other is not None:
-            raise BadInput(
-                f"{option} {path} is also {f'the file of {other}' if other else 'an argument'}",
-                "each report has a file of its own, and what is read is not overwritten",
-                "pass another file",
-            )
-        taken.append((option, path))
+        for other, known in inputs:
+            if _is_one_file(path, known):
+                of_option = f" of {other}" if other else ""
+                raise BadInput(f"{option} {path} would overwrite an input file{of_option}", fix="pass another file")
+        for other, known in outputs:
+            if _is_one_file(path, known):
+                raise BadInput(f"{other} and {option} both write to {path}", fix="pass another file")
+        outputs.append((option, path))
 
 
 def check_output(path: Path, *, force: bool) -> None:

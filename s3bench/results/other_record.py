@@ -36,7 +36,9 @@ def refusal_of_record(content: bytes, *, source: str) -> BadInput | None:
 
 def _known(tree: object) -> tuple[str, str] | None:
     if isinstance(tree, list):
-        is_definition = bool(tree) and all(isinstance(each, dict) and "name" in each for each in tree)
+        is_definition = bool(tree) and all(
+            isinstance(each, dict) and {"name", "command"} <= each.keys() for each in tree
+        )
         return _DEFINITIONS if is_definition else None
     keys = tree if isinstance(tree, dict) else {}
     return next((shown for key, shown in _SHOWN_BY.items() if key in keys), None)

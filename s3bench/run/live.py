@@ -65,7 +65,7 @@ class LiveEndpoint:
         return self
 
     def connect(self) -> None:
-        """Do so without cleaning up at the end."""
+        """Check that the bucket can be used. Raises `BadInput`."""
         import boto3  # noqa: PLC0415 (a fifth of a second, for live endpoints alone)
         from botocore.config import Config  # noqa: PLC0415 (as above)
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)

@@ -69,7 +69,7 @@ class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise BadInput(what, why, "pass a --machine-price above 0")
         if not price:
             why = f"the time of the machine is free, and so are {kind}"
-            raise BadInput(what, why, f"pass a --machine-price above 0, or a price of {kind}")
+            raise BadInput(what, why, f"pass a --machine-price above 0, or a price for {kind}")
 
     def _requests(self, kinds: Mapping[str, int]) -> float:
         writes = sum(count for kind, count in kinds.items() if kind.startswith(_WRITES))

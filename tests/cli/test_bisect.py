@@ -194,7 +194,7 @@ def test_bad_input_is_reported_before_anything_runs(
 def test_the_record_does_not_replace_the_definitions(run: Bisect, tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text("[]")
-    with pytest.raises(BadInput, match=r"mine\.json is also an argument"):
+    with pytest.raises(BadInput, match=r"mine\.json would overwrite an input file"):
         run(*ENDS, file, "-o", file, "--force")
     assert file.read_text() == "[]"
 

@@ -231,3 +231,9 @@ def test_garbage_is_bad_input_and_never_a_traceback(text: bytes) -> None:
 def test_a_document_that_is_nested_too_deeply_is_no_crash() -> None:
     with pytest.raises(BadInput, match="nested too deeply"):
         parse_document(b'{"schema_version": 5, "machine": {"a": ' + b"[" * 100_000, source="deep.json")
+
+
+def test_another_programs_list_of_named_things_is_not_taken_for_definitions() -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_document(b'[{"name": "x", "unit": "s", "value": 1}]', source="benchmark.json")
+    assert "definitions" not in str(caught.value)

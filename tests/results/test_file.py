@@ -51,10 +51,10 @@ def test_a_file_has_one_purpose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "hard").hardlink_to(tmp_path / "mine")
     (tmp_path / "dangling").symlink_to("new")
     for written, read, what in (
-        ({"-o": "new", "--csv": "new"}, {}, "--csv new is also the file of -o"),
-        ({"-o": "new", "--csv": "./dangling"}, {}, "--csv dangling is also the file of -o"),
-        ({"-o": "link"}, {"--replay": "mine"}, "-o link is also the file of --replay"),
-        ({"-o": "hard"}, {"": "mine"}, "-o hard is also an argument"),
+        ({"-o": "new", "--csv": "new"}, {}, "-o and --csv both write to new"),
+        ({"-o": "new", "--csv": "./dangling"}, {}, "-o and --csv both write to dangling"),
+        ({"-o": "link"}, {"--replay": "mine"}, "-o link would overwrite an input file of --replay"),
+        ({"-o": "hard"}, {"": "mine"}, "-o hard would overwrite an input file"),
     ):
         with pytest.raises(BadInput) as caught:
             check_distinct(

@@ -59,7 +59,7 @@ def decide(options: GateOptions) -> ExitCode:
         if record.conclusion is not None and not replayed.conclusion.agrees_with(record.conclusion):
             click.echo(f"s3bench: the replayed verdict differs from that of s3bench {record.s3bench}", err=True)
         if options.strict:
-            replayed = replace(replayed, options={**replayed.options, "strict": True}).concluded()
+            replayed = replace(replayed, options={**replayed.options, "strict": True})
     elif options.is_live:
         replayed = _live(options, _record(options, policy), output)
     else:

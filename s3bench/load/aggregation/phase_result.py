@@ -285,8 +285,8 @@ class PhaseSums:
         if self._waiting:
             in_flight, _ = self._left()
             warnings.append(
-                f"{self._waiting:,} planned operations had not started at the end, beside {in_flight:,} in flight; "
-                "response times do not include them"
+                f"{self._waiting:,} planned operations had not started at the end, and {in_flight:,} were in flight; "
+                "response times include neither"
             )
         counts = enumerate(self.window.node_operations())
         slow = stragglers({node: count for node, count in counts if node not in self.lost})

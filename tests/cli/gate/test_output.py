@@ -76,14 +76,26 @@ def test_a_summary_that_may_not_be_appended_to_is_refused_at_the_start(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--replay", "small.json", "-o", "o.json", "--junit", "o.json"), "--junit o.json is also the file of -o"),
-        (("--replay", "small.json", "-o", "o.json", "--markdown", "./o.json"), "--markdown o.json is also"),
-        (("--replay", "small.json", "--comment", "link.md", "--markdown", "new.md"), "is also the file of --markdown"),
-        (("--replay", "small.json", "-o", "small.json"), "-o small.json is also the file of --replay"),
-        (("--replay", "small.json", "--markdown", "small.json"), "--markdown small.json is also the file of --replay"),
-        (("--waivers", "w.json", *LIVE, "--junit", "w.json"), "--junit w.json is also the file of --waivers"),
-        (("fail.json", "small.json", "--markdown", "fail.json"), "--markdown fail.json is also an argument"),
-        (("--self-test", "-o", "fail.json", "fail.json"), "-o fail.json is also an argument"),
+        (("--replay", "small.json", "-o", "o.json", "--junit", "o.json"), "-o and --junit both write to o.json"),
+        (
+            ("--replay", "small.json", "-o", "o.json", "--markdown", "./o.json"),
+            "-o and --markdown both write to o.json",
+        ),
+        (
+            ("--replay", "small.json", "--comment", "link.md", "--markdown", "new.md"),
+            "--markdown and --comment both write to",
+        ),
+        (("--replay", "small.json", "-o", "small.json"), "-o small.json would overwrite an input file of --replay"),
+        (
+            ("--replay", "small.json", "--markdown", "small.json"),
+            "--markdown small.json would overwrite an input file of --replay",
+        ),
+        (
+            ("--waivers", "w.json", *LIVE, "--junit", "w.json"),
+            "--junit w.json would overwrite an input file of --waivers",
+        ),
+        (("fail.json", "small.json", "--markdown", "fail.json"), "--markdown fail.json would overwrite an input file"),
+        (("--self-test", "-o", "fail.json", "fail.json"), "-o fail.json would overwrite an input file"),
     ],
 )
 def test_one_file_for_two_purposes_is_refused_even_with_force(

@@ -199,5 +199,5 @@ def test_a_page_does_not_replace_the_history(loads: Trend, tmp_path: Path) -> No
     before = (tmp_path / "home" / "history.db").read_bytes()
     refused = loads("-o", str(tmp_path / "home" / "history.db"), "--force").exception
     assert isinstance(refused, BadInput)
-    assert refused.what.endswith("history.db is also the file of --store")
+    assert refused.what.endswith("history.db would overwrite an input file of --store")
     assert (tmp_path / "home" / "history.db").read_bytes() == before

@@ -207,18 +207,33 @@ def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--csv", "new", "--trace", "new"), "--trace new is also the file of --csv"),
-        (("-o", "new", "--object-log", "./new"), "--object-log new is also the file of -o"),
-        (("--csv", "new.3", "--trace", "new"), "--trace new.3 is also the file of --csv"),
-        (("--replay", "a.log", "--trace", "a.log", "--force"), "--trace a.log is also the file of --replay"),
-        (("--replay", "logs", "-o", "logs/a.log", "--force"), "-o logs/a.log is also the file of --replay"),
-        ((*LIVE, *LIMIT, "--key-file", "a.log", "-o", "a.log", "--force"), "-o a.log is also the file of --key-file"),
-        ((*LIVE, *LIMIT, "--key-file", "a.0", "--trace", "a"), "--trace a.0 is also the file of --key-file"),
-        ((*LIVE, *LIMIT, "--ca-bundle", "ca.0", "-o", "ca.0", "--force"), "-o ca.0 is also the file of --ca-bundle"),
-        (("p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml is also an argument"),
-        (("--fit", "a.log", "-o", "new", "--html", "new"), "--html new is also the file of -o"),
-        (("--fit", "a.log", "-o", "a.log", "--force"), "-o a.log is also the file of --fit"),
-        (("merge", "a.log", "p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml is also an argument"),
+        (("--csv", "new", "--trace", "new"), "--csv and --trace both write to new"),
+        (("-o", "new", "--object-log", "./new"), "-o and --object-log both write to new"),
+        (("--csv", "new.3", "--trace", "new"), "--csv and --trace both write to new.3"),
+        (
+            ("--replay", "a.log", "--trace", "a.log", "--force"),
+            "--trace a.log would overwrite an input file of --replay",
+        ),
+        (
+            ("--replay", "logs", "-o", "logs/a.log", "--force"),
+            "-o logs/a.log would overwrite an input file of --replay",
+        ),
+        (
+            (*LIVE, *LIMIT, "--key-file", "a.log", "-o", "a.log", "--force"),
+            "-o a.log would overwrite an input file of --key-file",
+        ),
+        (
+            (*LIVE, *LIMIT, "--key-file", "a.0", "--trace", "a"),
+            "--trace a.0 would overwrite an input file of --key-file",
+        ),
+        (
+            (*LIVE, *LIMIT, "--ca-bundle", "ca.0", "-o", "ca.0", "--force"),
+            "-o ca.0 would overwrite an input file of --ca-bundle",
+        ),
+        (("p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml would overwrite an input file"),
+        (("--fit", "a.log", "-o", "new", "--html", "new"), "-o and --html both write to new"),
+        (("--fit", "a.log", "-o", "a.log", "--force"), "-o a.log would overwrite an input file of --fit"),
+        (("merge", "a.log", "p.yaml", "-o", "p.yaml", "--force"), "-o p.yaml would overwrite an input file"),
     ],
 )
 def test_a_file_has_one_purpose(

@@ -66,8 +66,8 @@ def test_a_file_has_one_purpose(here: Here, bench: ScriptedBench, tmp_path: Path
     file, new = tmp_path / "mine.json", tmp_path / "new"
     file.write_text("[]")
     for arguments, said in (
-        ((*ONE, "-o", str(new), "--html", str(new)), f"--html {new} is also the file of -o"),
-        ((str(file), "-o", str(file), "--force"), f"-o {file} is also an argument"),
+        ((*ONE, "-o", str(new), "--html", str(new)), f"-o and --html both write to {new}"),
+        ((str(file), "-o", str(file), "--force"), f"-o {file} would overwrite an input file"),
     ):
         finished = here("profile", "--client", "cli-classic", *arguments)
         assert finished.returncode == 2

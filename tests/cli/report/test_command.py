@@ -191,5 +191,5 @@ def test_a_report_does_not_replace_what_it_is_made_of(report: Report, files: Pat
     before = (files / "run.json").read_bytes()
     refused = report("run.json", "-o", "./run.json", "--force", *more).error
     assert refused is not None
-    assert refused.what == "-o run.json is also an argument"
+    assert refused.what == "-o run.json would overwrite an input file"
     assert (files / "run.json").read_bytes() == before

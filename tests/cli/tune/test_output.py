@@ -41,9 +41,9 @@ def test_the_line_to_continue_with_repeats_a_budget_that_the_study_does_not_hold
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (f"{PLAIN} --study new --markdown new", "--markdown new is also the file of --study"),
-        ("--replay mine --markdown mine --force", "--markdown mine is also the file of --replay"),
-        ("--resume mine --markdown mine --force", "--markdown mine is also the file of --resume"),
+        (f"{PLAIN} --study new --markdown new", "--study and --markdown both write to new"),
+        ("--replay mine --markdown mine --force", "--markdown mine would overwrite an input file of --replay"),
+        ("--resume mine --markdown mine --force", "--markdown mine would overwrite an input file of --resume"),
     ],
 )
 def test_a_file_has_one_purpose(options: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

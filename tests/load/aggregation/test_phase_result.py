@@ -382,6 +382,6 @@ def test_planned_operations_that_had_not_started_are_told_apart_from_those_in_fl
     found = told(phase(job(rate=100.0)), records(closed_loop(length_ns=10 * MS, end_ns=NS), end_ns=NS), end)
     assert found.whole.unfinished == 324
     assert any(
-        each.startswith("322 planned operations had not started at the end, beside 2 in flight; ")
+        each.startswith("322 planned operations had not started at the end, and 2 were in flight; ")
         for each in found.warnings
     )
