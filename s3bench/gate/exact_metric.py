@@ -4,6 +4,7 @@ A name differs only if every run of one side counts more of it than any run of t
 varies by itself proves nothing. With fewer than `CONFIRMING_RUNS` runs per side a difference is `unconfirmed`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -93,9 +94,14 @@ def _minor_faults(measurement: Measurement) -> Counts | None:
 
 
 def _failed_operations(measurement: LoadMeasurement) -> Counts | None:
+    """Operations that failed for good, in a million, rounded up so that one failure is not equal to none."""
     load = measurement.load
     ended = load.operations + load.failed
-    return {each.label: round((each.count - each.retried) * PER_MILLION / ended) for each in load.failures if ended}
+    return {
+        f"{each.label} per million operations": math.ceil((each.count - each.retried) * PER_MILLION / ended)
+        for each in load.failures
+        if ended
+    }
 
 
 def _each(names: Sequence[str] | None) -> Counts | None:

@@ -37,7 +37,7 @@ def refusal_of_record(content: bytes, *, source: str) -> BadInput | None:
 def _known(tree: object) -> tuple[str, str] | None:
     if isinstance(tree, list):
         is_definition = bool(tree) and all(
-            isinstance(each, dict) and {"name", "command"} <= each.keys() for each in tree
+            isinstance(each, dict) and "name" in each and each.keys() & {"command", "environment"} for each in tree
         )
         return _DEFINITIONS if is_definition else None
     keys = tree if isinstance(tree, dict) else {}

@@ -149,7 +149,7 @@ def test_operations_that_failed_in_every_loop_fail_a_load() -> None:
         return row
 
     row = row_of(quiet, failing)
-    assert (row.verdict, row.reason) == (Verdict.FAIL, "1 more: 503 SlowDown (0 -> 20000)")
+    assert (row.verdict, row.reason) == (Verdict.FAIL, "1 more: 503 SlowDown per million operations (0 -> 20000)")
     assert row_of(quiet, quiet).verdict is Verdict.PASS
     assert row_of(failing, quiet).verdict is Verdict.PASS
     assert row_of(quiet[:3], failing[:3]).verdict is Verdict.INCONCLUSIVE
