@@ -70,6 +70,10 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
         ("X-Auth-Token: hunter2; X-Authorization: a b", "X-Auth-Token: ***"),
         ("authorization:Basic aHVudGVy\nhost:h", "authorization:***\nhost:h"),
         ("sent Bearer hunter2.x-y/z== to h", "sent Bearer *** to h"),
+        (
+            "aws s3 cp --sse-c-key hunter2 --sse-c-copy-source-key hunter3 a b",
+            "aws s3 cp --sse-c-key *** --sse-c-copy-source-key *** a b",
+        ),
         ("curl -u me:hunter2 h; curl -ume:hunter2 h", "curl -u *** h; curl -u*** h"),
         ("curl --user 'me:hunter 2' --proxy-user=a:b h", "curl --user *** --proxy-user=*** h"),
         ("s5cmd -u http://h:1 ls -u me", "s5cmd -u http://h:1 ls -u me"),

@@ -134,7 +134,7 @@ def test_results_do_not_replace_the_definitions(here: Here, tmp_path: Path) -> N
     for given in ((str(file),), ("--benchmark-definitions", str(file))):
         finished = here("run", *given, "-o", str(file), "--force")
         assert finished.returncode == 2
-        assert f"-o {file} is also " in finished.stderr
+        assert f"-o {file} would overwrite an input file" in finished.stderr
     assert json.loads(file.read_text())[0]["name"]
 
 
