@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 REDACTED = "***"
 
-_NAMES = r"(?>[\w-]*?(?:secret|token|password|passwd|credential|signature|access[-_]?key|api[-_]?key|source-key|sse-c-key)[\w-]*)"
+_KEYS = r"access[-_]?key|api[-_]?key|source-key|sse-c-key"
+_NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|credential|signature|{_KEYS})[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
