@@ -32,7 +32,7 @@ from s3bench.errors import BadInput
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 UNDECIDED_MAX = 3
@@ -40,8 +40,6 @@ UNDECIDED_MAX = 3
 
 TRIES = 2
 """How often a comparison is made if its controls fail: a disturbance of the machine may be over."""
-
-_ABOVE = frozenset({Verdict.FAIL, Verdict.SMALL})
 
 
 class ComparisonPurpose(StrEnum):
@@ -222,7 +220,7 @@ def failed_comparison(comparison: VersionComparison, version: int, reason: str) 
 
 def _with_outcome(result: ComparisonResult, rows: Sequence[GateRow]) -> ComparisonResult:
     """The most significant change decides. UNCHANGED needs evidence from all rows."""
-    changed = sorted((row for row in rows if row.verdict in _ABOVE), key=_significance)
+    changed = sorted((row for row in rows if row.verdict in ABOVE_D0), key=_significance)
     if changed:
         return replace(result, outcome=ComparisonOutcome.CHANGED, row=changed[0], others=tuple(changed[1:]))
     is_sized = any(row.kind is RowKind.SIZE for row in rows)

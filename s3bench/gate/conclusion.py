@@ -10,7 +10,7 @@ from s3bench.gate.detectable import with_detectable
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.gate.schedule import longer_gate
 from s3bench.gate.size import with_size
 from s3bench.gate.waiver import Waiver
@@ -103,7 +103,7 @@ def _control_faults(rows: Sequence[GateRow]) -> tuple[tuple[str, ...], tuple[str
     broken: list[str] = []
     unfinished: list[str] = []
     for row in rows:
-        above = row.verdict in {Verdict.FAIL, Verdict.SMALL}
+        above = row.verdict in ABOVE_D0
         if row.role is Role.NEGATIVE_CONTROL and above:
             broken.append(f"the baseline differs from itself: {row.subject}: {row.reason}")
         if row.role is Role.POSITIVE_CONTROL and not above:
@@ -125,7 +125,7 @@ def _failures(cells: Sequence[CellEvidence]) -> Iterator[str]:
 
 
 def _waived(row: GateRow, waivers: Sequence[Waiver], today: dt.date) -> GateRow:
-    if row.verdict not in {Verdict.FAIL, Verdict.SMALL} or not row.decides:
+    if row.verdict not in ABOVE_D0 or not row.decides:
         return row
     for waiver in waivers:
         if waiver.covers(row) and not waiver.is_expired(today) and waiver.allows(row):
@@ -157,7 +157,7 @@ def _without_texts(row: GateRow) -> GateRow:
     row = replace(row, reason="", warnings=(), waived_by=waived_by, alarm_shares=())
     adjustment = row.adjustment and replace(row.adjustment, sigma=None)
     row = replace(row, detectable=None, detectable_small=None, adjustment=adjustment)
-    if row.verdict in {Verdict.FAIL, Verdict.SMALL}:
+    if row.verdict in ABOVE_D0:
         row = replace(row, change=None, low=None, high=None, is_corrected=False)
     return replace(row, d0=None, d1=None) if row.kind is RowKind.EXACT else row
 

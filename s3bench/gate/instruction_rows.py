@@ -11,7 +11,7 @@ from statistics import median
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME, INSTRUCTIONS, CountChange, Difference, counts_of
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Unit
 
 INSTRUCTIONS_D0 = 0.005
@@ -87,7 +87,7 @@ def instruction_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
         at_most=high,
         d0=INSTRUCTIONS_D0,
         d1=INSTRUCTIONS_D1,
-        changes=(_more(counts),) if verdict in {Verdict.FAIL, Verdict.SMALL} else (),
+        changes=(_more(counts),) if verdict in ABOVE_D0 else (),
     )
 
 

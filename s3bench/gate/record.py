@@ -70,6 +70,11 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     conclusion: Conclusion | None = None
     explanations: tuple[Explanation, ...] = ()
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether SMALL fails the gate."""
+        return self.options.get("strict") is True
+
     def concluded(self) -> "GateRecord":
         """The same with its conclusion computed (again)."""
         conclusion = conclude(

@@ -23,6 +23,10 @@ class Verdict(StrEnum):
     PASS = "PASS"  # noqa: S105 (a verdict)
 
 
+ABOVE_D0 = frozenset({Verdict.FAIL, Verdict.SMALL})
+"""The verdicts that say that the change is above d0."""
+
+
 class RowKind(StrEnum):
     """How a row was tested: by size, by size over all benchmarks together, by exact counts, or for information only.
 

@@ -18,14 +18,13 @@ from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.pair_autocorrelation import stretched, widened
 from s3bench.gate.paired_series import CONFIDENCE, PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.stats.selection import EstimateSelection, selected_estimate
 from s3bench.stats.t_distribution import upper_quantile
 
 SIZING_PAIRS = 12
 """Fresh pairs of each benchmark whose change was shown."""
 
-_SHOWN = frozenset({Verdict.FAIL, Verdict.SMALL})
 _CERTAIN = 0.99
 """If the lower end of the interval would have been selected with this chance, the selection changes nothing."""
 
@@ -35,7 +34,7 @@ def cells_to_size(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tu
     shown = {
         row.benchmark
         for row in decide_rows(cells, policy).rows
-        if row.kind is RowKind.SIZE and row.role is Role.BENCHMARK and row.verdict in _SHOWN
+        if row.kind is RowKind.SIZE and row.role is Role.BENCHMARK and row.verdict in ABOVE_D0
     }
     return frozenset(cell.identity for cell in cells if cell.role is Role.BENCHMARK and cell.title in shown)
 
@@ -45,7 +44,7 @@ def with_size(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Ga
 
     With fresh pairs, `baseline` and `candidate` are those of all pairs that the size comes from.
     """
-    if row.kind not in {RowKind.SIZE, RowKind.CREEP} or row.role is not Role.BENCHMARK or row.verdict not in _SHOWN:
+    if row.kind not in {RowKind.SIZE, RowKind.CREEP} or row.role is not Role.BENCHMARK or row.verdict not in ABOVE_D0:
         return row
     own = [cell for cell in cells if cell.role is Role.BENCHMARK and row.benchmark in {cell.title, ""}]
     looks = tuple(_looks(row, own, policy))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import parse_qsl
 
+from s3bench.s3.protocol.http import SUCCESSES
 from s3bench.s3.wirelog import TransferEngine
 
 BODY_KEPT_BYTES_MAX = 8 << 20
@@ -108,7 +109,7 @@ class RecordedExchange:
     @property
     def is_success(self) -> bool:
         """Whether the status is 2xx."""
-        return 200 <= self.status < 300  # noqa: PLR2004 (2xx)
+        return self.status in SUCCESSES
 
     @property
     def kind(self) -> Kind:

@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl
 
 from s3bench.run.fixture import FixtureContent, content_chunks, plan_tree
 from s3bench.s3.protocol.checksums import digest_of
+from s3bench.s3.protocol.http import SUCCESSES
 from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireLog, WireRequest
 from s3bench.spec.command import S3, Local, Transfer, TransferDirection, Verb
 from s3bench.spec.definition import Environment
 
-_SUCCESSES = range(200, 300)
 _SUBRESOURCES = frozenset({"acl", "legal-hold", "retention", "tagging"})
 """What a PUT may set of an object that is there."""
 
@@ -127,7 +127,7 @@ def served_files(log: WireLog) -> dict[str, str]:
 
 
 def _has_succeeded(request: WireRequest) -> bool:
-    return request.complete and not request.error and request.status in _SUCCESSES
+    return request.complete and not request.error and request.status in SUCCESSES
 
 
 def _uploaded_objects(requests: Iterable[WireRequest]) -> dict[str, tuple[WireRequest, ...]]:

@@ -15,7 +15,7 @@ from s3bench.bench.local import open_bench
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import read_suite, runnable
 from s3bench.cli.gate.options import GateOptions
-from s3bench.cli.gate.output import GateOutput, is_of_strict
+from s3bench.cli.gate.output import GateOutput
 from s3bench.cli.gate.progress import GateProgress
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -74,7 +74,7 @@ def _exit_code(record: GateRecord) -> ExitCode:
         case Verdict.PASS:
             return ExitCode.DONE
         case Verdict.SMALL:
-            return ExitCode.FAIL if is_of_strict(record) else ExitCode.DONE
+            return ExitCode.FAIL if record.is_strict else ExitCode.DONE
         case Verdict.FAIL:
             return ExitCode.FAIL
         case Verdict.INCONCLUSIVE:

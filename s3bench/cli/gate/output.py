@@ -82,7 +82,7 @@ class GateOutput:
 
         What cannot be written keeps nothing else from being written. Raises `MachineError` about all of it at the end.
         """
-        options, is_strict = self._options, is_of_strict(record)
+        options = self._options
         failures: list[S3BenchError] = []
         if options.output is not None:
             with _collected(failures):
@@ -91,10 +91,10 @@ class GateOutput:
             self._print(record, kept=None if failures else options.output or options.replay)
         if options.annotations:
             source_of = partial(_source_in, Path.cwd(), record.candidate.label)
-            unescaped(sys.stderr).write(render_annotations(record, source_of=source_of, is_strict=is_strict))
+            unescaped(sys.stderr).write(render_annotations(record, source_of=source_of))
         if options.junit is not None:
             with _collected(failures):
-                write_whole(render_junit(record, is_strict=is_strict), options.junit)
+                write_whole(render_junit(record), options.junit)
         if options.comment is not None:
             with _collected(failures):
                 write_whole(render_comment(record).encode(), options.comment)
@@ -111,11 +111,6 @@ class GateOutput:
         verbose, said = self._options.verbose, self._said
         width, color = stdout_width(), stdout_paints()
         print_styled(render_gate(record, width=width, color=color, verbose=verbose, kept=kept, said=said))
-
-
-def is_of_strict(record: GateRecord) -> bool:
-    """Whether the gate of this record is strict, so that SMALL fails it."""
-    return record.options.get("strict") is True
 
 
 @contextmanager

@@ -34,9 +34,7 @@ def _nowhere(_file: str) -> str:
     return ""
 
 
-def render_annotations(
-    record: GateRecord, *, source_of: Callable[[str], str] = _nowhere, is_strict: bool = False
-) -> str:
+def render_annotations(record: GateRecord, *, source_of: Callable[[str], str] = _nowhere) -> str:
     """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices.
 
     `source_of` gives a cause's file as a path in the repository, or nothing if it is not there; causes whose file is
@@ -63,7 +61,7 @@ def render_annotations(
     others = [_of_change(row, content) for row in content.changed]
     rest = words.rest_in_words(content)
     summary = [_Annotation(title=content.headline, message=rest)] if rest else []
-    match Verdict.FAIL if is_strict and content.verdict is Verdict.SMALL else content.verdict:
+    match Verdict.FAIL if record.is_strict and content.verdict is Verdict.SMALL else content.verdict:
         case Verdict.FAIL:
             levels = (decided, [*why, *notes, *warnings], [*summary, *waived, *others])
         case Verdict.INVALID:

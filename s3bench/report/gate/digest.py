@@ -12,7 +12,7 @@ from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import Role, Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME, CountChange, Difference
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
 from s3bench.results.warnings import gather, places_text
@@ -113,7 +113,7 @@ def word(row: GateRow) -> str:
 
 def bound(row: GateRow) -> str:
     """The bound of the worsening that decided: `> +9.3%` of a FAIL or SMALL, `< +1.7%` of a PASS."""
-    if row.verdict in {Verdict.FAIL, Verdict.SMALL} and row.at_least is not None:
+    if row.verdict in ABOVE_D0 and row.at_least is not None:
         return f"> {_signed(row.at_least)}"
     if row.verdict is Verdict.PASS and row.at_most is not None:
         return f"< {_signed(row.at_most)}"
@@ -265,7 +265,7 @@ def controls_in_words(record: GateRecord, content: Digest) -> str:
 def _control(row: GateRow) -> str:
     verdict = row.verdict or Verdict.INCONCLUSIVE
     if row.role is Role.POSITIVE_CONTROL:
-        outcome = "found" if verdict in {Verdict.FAIL, Verdict.SMALL} else f"not found ({verdict})"
+        outcome = "found" if verdict in ABOVE_D0 else f"not found ({verdict})"
     else:
         outcome = verdict.value
     return f"{row.metric} {outcome}, {printable(row.reason)} ({row.pairs} pairs)"
@@ -275,7 +275,7 @@ def _gave(row: GateRow, conclusion: Conclusion) -> bool:
     """Whether the conclusion names this row as a reason; reasons about controls have a prefix."""
     if row.decides:
         return _reason_text(row) in conclusion.reasons
-    is_found = row.verdict in {Verdict.FAIL, Verdict.SMALL}
+    is_found = row.verdict in ABOVE_D0
     is_faulty = {Role.NEGATIVE_CONTROL: is_found, Role.POSITIVE_CONTROL: not is_found}.get(row.role, False)
     return is_faulty and any(reason.endswith(f": {_reason_text(row)}") for reason in conclusion.reasons)
 

@@ -33,7 +33,7 @@ class _Outcome:
     message: str = ""
 
 
-def render_junit(record: GateRecord, *, is_strict: bool = False) -> bytes:
+def render_junit(record: GateRecord) -> bytes:
     """Render a concluded gate as an XML document, in UTF-8. Of a strict gate, SMALL is a failure."""
     content = digest(record)
     suites: dict[str, list[GateRow]] = {}
@@ -49,9 +49,8 @@ def render_junit(record: GateRecord, *, is_strict: bool = False) -> bytes:
             suite.set("time", f"{_measured_s(cells[benchmark]):.3f}")
         add_properties(suite, _figures(rows))
         for row in rows:
-            _add_case(
-                suite, row.metric, benchmark, _outcome(row, content, is_strict=is_strict), words.sentence(row, content)
-            )
+            outcome = _outcome(row, content, is_strict=record.is_strict)
+            _add_case(suite, row.metric, benchmark, outcome, words.sentence(row, content))
     if content.verdict is Verdict.INVALID or (
         content.verdict is Verdict.INCONCLUSIVE and root.find(".//error") is None
     ):

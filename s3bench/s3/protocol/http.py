@@ -17,6 +17,9 @@ A client that is rejected by S3 but not here therefore shows no error in a bench
 LENGTH_MAX = 2**63 - 1
 """Largest body length believed (RFC 9112 6.3 asks to guard against overflow); S3's largest object is far below."""
 
+SUCCESSES = range(200, 300)
+"""The status codes that say that a request succeeded (RFC 9110 15.3)."""
+
 HEAD_END = b"\r\n\r\n"
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.exchange import Reply, Segment
-from s3bench.s3.protocol.http import RequestHead, render_head
+from s3bench.s3.protocol.http import SUCCESSES, RequestHead, render_head
 from s3bench.s3.protocol.ranges import ByteRange, Unsatisfiable, parse_range
 from s3bench.s3.protocol.s3_error import REQUEST_ID, error_reply
 from s3bench.spec.definition import FileBody, Response
@@ -123,7 +123,7 @@ class StubResponse:
         headers = [(name, value) for name, value in self._response.headers if name.lower() not in dropped]
         present = {name.lower() for name, _ in headers}
         added = [("x-amz-request-id", REQUEST_ID)]
-        if 200 <= status < 300 and kind:  # noqa: PLR2004 (2xx)
+        if status in SUCCESSES and kind:
             added.append(("ETag", self._etag()))
             if kind in _READS:
                 added.append(("Last-Modified", _LAST_MODIFIED))

@@ -14,7 +14,7 @@ from s3bench.errors import S3BenchError
 from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.checksums import CRC_BYTES, DeclaredChecksum, Verifier, declared_checksums, verifier_for
 from s3bench.s3.protocol.exchange import Reply, RequestBody
-from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.http import SUCCESSES, RequestHead
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.stub.response import StubResponse
 from s3bench.s3.wirelog import UploadDigest
@@ -25,8 +25,6 @@ _RENDERED_MAX = 256
 
 DIGESTS_MAX = 1_000_000
 """Uploads whose checksums are kept: as many as the wire log keeps requests."""
-
-_SUCCESSES = range(200, 300)
 
 
 class Files(Protocol):
@@ -165,7 +163,7 @@ class Script:
                 checksums=checksums,
             )
         reply = self._reply(head, date_line).with_checksums(checksums)
-        if isinstance(verifier, _UploadVerifier) and reply.facts[0] in _SUCCESSES:
+        if isinstance(verifier, _UploadVerifier) and reply.facts[0] in SUCCESSES:
             self._keep_digest(head, verifier)
         return reply
 
