@@ -2,7 +2,6 @@
 
 import configparser
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,9 +25,8 @@ from s3bench.recording.environment import recorded_config
 from s3bench.recording.exchange import RecordedExchange
 from s3bench.recording.local_files import read_local_files
 from s3bench.recording.signing import Signer
-from s3bench.run.ending import named_signal
+from s3bench.run.ending import end_with_children, named_signal
 from s3bench.run.owner import workspace_parent
-from s3bench.run.tree import descendants
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.control import StoredFile
@@ -38,11 +36,9 @@ from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.stored import buckets_of
-from s3bench.system.processes import started_at
+from s3bench.system.signals import ending_signals
 
 _FAILURES_SHOWN_MAX = 5
-_STOP_S = 5.0
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OTHER_ENDPOINTS = "AWS_ENDPOINT_URL_"
 _CREDENTIAL_NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
@@ -213,7 +209,7 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int
     process = None
     held: list[tuple[int, FrameType | None]] = []  # interrupts while it starts: they would lose what has just started
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {
-        number: handler for number in _INTERRUPTS if callable(handler := signal.getsignal(number))
+        number: handler for number in ending_signals() if callable(handler := signal.getsignal(number))
     }
     for number in handlers:
         signal.signal(number, lambda *both: held.append(both))
@@ -234,7 +230,7 @@ def _run(argv: Sequence[str], variables: Mapping[str, str], folder: Path) -> int
         ) from error
     except BaseException:
         if process is not None:
-            _end(process)
+            end_with_children(process)
         raise
 
 
@@ -253,39 +249,6 @@ def _failed(code: int, exchanges: Sequence[RecordedExchange], behind: Behind) ->
         "a definition of a command that fails would measure nothing",
         "nothing was written; read what the command says above, and record again",
     )
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the command and what it started, and kill what has not ended with it; another interrupt kills at once."""
-    family: dict[int, str] = {}
-    try:
-        family = _family(process.pid)
-        _send(signal.SIGTERM, family)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_STOP_S)
-    finally:
-        for pid in _alive(family):  # they may have started others, and are orphans if it has ended
-            family = _family(pid) | family
-        _send(signal.SIGKILL, family)
-        process.kill()  # also if it could not be listed
-        process.wait()
-
-
-def _family(pid: int) -> dict[int, str]:
-    """A process and all below it, with the time when each started."""
-    started = {each: started_at(each) for each in (*descendants(pid), pid)}
-    return {each: time for each, time in started.items() if time is not None}
-
-
-def _send(number: signal.Signals, family: Mapping[int, str]) -> None:
-    for pid in _alive(family):
-        with suppress(OSError):
-            os.kill(pid, number)
-
-
-def _alive(family: Mapping[int, str]) -> list[int]:
-    """Those that have not ended; another process may have got the id of one that has."""
-    return [pid for pid, time in family.items() if started_at(pid) == time]
 
 
 def _own_secrets(variables: Mapping[str, str]) -> Iterator[str]:

@@ -1,13 +1,51 @@
-"""How a program of the user's ended: its signal by name, and the end of what it wrote."""
+"""Ends a program of the user's, and tells how one ended: its signal by name, and the end of what it wrote."""
 
 import os
 import signal
+import subprocess
+from contextlib import suppress
 from typing import IO
+
+import psutil
 
 from s3bench.results.redaction import redact_text
 
 _CUT_BYTES = 4096
 """Read before the part that is shown: a secret that begins there has to be recognized."""
+
+_GRACE_S = 5.0
+"""From SIGTERM to SIGKILL."""
+
+
+def end_with_children(process: "subprocess.Popen[bytes]") -> None:
+    """End `process` and all that it started, by SIGTERM; after 5 s, or at an interrupt, by SIGKILL.
+
+    psutil signals no process that has got the id of one of these meanwhile.
+    """
+    family: list[psutil.Process] = []
+    try:
+        family = _family(process.pid)
+        for each in family:
+            with suppress(psutil.Error):
+                each.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+    finally:
+        for each in family:  # they may have started others, and are orphans if it has ended
+            for one in _family(each.pid) if each.is_running() else ():
+                with suppress(psutil.Error):
+                    one.kill()
+        process.kill()  # also if it could not be listed
+        process.wait()
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    """A process and all below it."""
+    try:
+        process = psutil.Process(pid)
+        return [*process.children(recursive=True), process]
+    except psutil.Error:
+        return []
 
 
 def named_signal(number: int) -> str:

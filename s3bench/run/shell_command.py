@@ -5,24 +5,20 @@ for a password and Ctrl-C reaches it. Its stdin is empty and its stdout is dropp
 that it leaves in the background would keep a pipe open.
 """
 
-import os
-import signal
 import subprocess
-from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO
 
 from s3bench.errors import ShellCommandFailed
 from s3bench.results.redaction import redact_text
-from s3bench.run.ending import named_signal, redacted_tail
-from s3bench.run.tree import descendants
+from s3bench.run.ending import end_with_children, named_signal, redacted_tail
 
 _STDERR_TAIL_CHARACTERS = 2000
 _STDERR_LINES = 10
 
 
 def run_shell_command(option: str, command: str, *, timeout_s: float) -> None:
-    """Run `command`, which `option` gave, by /bin/sh; after `timeout_s` it is killed with its children.
+    """Run `command`, which `option` gave, by /bin/sh; after `timeout_s` it is ended with its children.
 
     Raises `ShellCommandFailed` unless it exits 0.
     """
@@ -33,20 +29,13 @@ def run_shell_command(option: str, command: str, *, timeout_s: float) -> None:
         try:
             exit_code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            _kill(process)
+            end_with_children(process)
             raise _failed(option, command, f"took longer than {timeout_s:g} s", stderr) from None
         except BaseException:
-            _kill(process)
+            end_with_children(process)
             raise
         if exit_code:
             raise _failed(option, command, _ending(exit_code), stderr)
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    for pid in (*descendants(process.pid), process.pid):
-        with suppress(OSError):  # it has ended meanwhile
-            os.kill(pid, signal.SIGKILL)
-    process.wait()
 
 
 def _ending(exit_code: int) -> str:
