@@ -157,3 +157,8 @@ def render_duration(seconds: float) -> str:
 def _three_digits(value: float) -> str:
     magnitude = abs(value)
     return f"{value:.2f}" if magnitude < 10 else f"{value:.1f}" if magnitude < 100 else f"{value:.0f}"  # noqa: PLR2004
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 chart`, `1,200 charts`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

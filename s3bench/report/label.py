@@ -54,8 +54,3 @@ def unique(names: Iterable[str], numbered: Callable[[str, int], str] = "{} ({})"
         taken[name] = number
         taken.setdefault(free, 1)
         yield free
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 chart`, `1,200 charts`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from itertools import count as count_from
 
-from s3bench.units import render_bytes
+from s3bench.units import counted, render_bytes
 
 EXACT_SIZES_MAX = 256
 """Up to so many distinct sizes are kept as they are."""
@@ -175,7 +175,7 @@ def sample_words(whole: FileSizes, sample: FileSizes) -> str | None:
 
 def sizes_words(sizes: FileSizes) -> str:
     """`20 files of 4.0 KiB`; `5,000 files of 1.0 KiB to 2.0 GiB, median 40.0 KiB, 12.0 GiB in all`."""
-    files = f"{sizes.files:,} {'file' if sizes.files == 1 else 'files'}"
+    files = counted(sizes.files, "file")
     smallest = sizes.counts[0][0]
     if smallest == sizes.largest_bytes:
         return f"{files} of {render_bytes(smallest)}"

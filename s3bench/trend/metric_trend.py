@@ -22,6 +22,7 @@ from s3bench.trend.change_point import (
     Changes,
     find_changes,
 )
+from s3bench.units import counted
 
 _LABEL_CHARACTERS_MAX = 60
 _BACK_AND_FORTH = 3
@@ -107,7 +108,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
         """The changes, one per line, or a line that there is none or that there are too few releases."""
         if self.changes:
             return "\n".join(change.words for change in self.changes)
-        count = _counted(len(self.points), "release")
+        count = counted(len(self.points), "release")
         return f"no change found in {count}" if self.is_tested else f"too few to find a change: {count}"
 
 
@@ -252,7 +253,7 @@ def _machine_warnings(metric: Metric, points: Sequence[TrendPoint], found: Adjus
         for change in found.machine_changes
     ]
     if found.is_adjusted and found.releases < len(points):
-        without = _counted(len(points) - found.releases, "release")
+        without = counted(len(points) - found.releases, "release")
         warnings.append(f"{without} without the speed of the machine: {metric.name} there is as measured")
     return tuple(warnings)
 
@@ -260,20 +261,20 @@ def _machine_warnings(metric: Metric, points: Sequence[TrendPoint], found: Adjus
 def _left_out(without_figure: int, without_reference: int) -> tuple[str, ...]:
     warnings = []
     if without_figure:
-        warnings.append(f"{_counted(without_figure, 'release')} left out: its figure is missing or 0")
+        warnings.append(f"{counted(without_figure, 'release')} left out: its figure is missing or 0")
     if without_reference:
-        warnings.append(f"{_counted(without_reference, 'release')} left out: no reference release was measured with it")
+        warnings.append(f"{counted(without_reference, 'release')} left out: no reference release was measured with it")
     return tuple(warnings)
 
 
 def _warnings(points: Sequence[TrendPoint], found: Changes, *, is_ratio: bool) -> tuple[str, ...]:
     warnings = []
     if len(points) < RELEASES_MIN:
-        warnings.append(f"{_counted(len(points), 'release')}: finding a change needs at least {RELEASES_MIN}")
+        warnings.append(f"{counted(len(points), 'release')}: finding a change needs at least {RELEASES_MIN}")
     machines = sum(before.machine != after.machine for before, after in pairwise(points))
     if machines and not is_ratio:
         warnings.append(
-            f"the machine changed {_counted(machines, 'time')}, and no reference release was measured with it"
+            f"the machine changed {counted(machines, 'time')}, and no reference release was measured with it"
         )
     if found.autocorrelation is not None:
         warnings.append(
@@ -287,10 +288,6 @@ def _warnings(points: Sequence[TrendPoint], found: Changes, *, is_ratio: bool) -
             "release with each of them"
         )
     return tuple(warnings)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _printable(label: str) -> str:

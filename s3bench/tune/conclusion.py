@@ -28,7 +28,7 @@ from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import FIRST_RUN_S, StudyState, Tuner
 from s3bench.tune.verification import Change, TuneVerdict, verdict_on
-from s3bench.units import render_bytes, render_seconds
+from s3bench.units import counted, render_bytes, render_seconds
 
 _BITS = 8
 _RUNS_MIN = 30  # of each client, for a useful tuning: probes, a small search, and pairs
@@ -219,7 +219,7 @@ class _Conclusion:
 
     def _unfinished(self) -> NothingCompared:
         spent_s, budget_s = sum(trial.cost_s for trial in self._trials), self._header.budget_s
-        made = _runs_words(len(self._trials))
+        made = counted(len(self._trials), "run")
         return NothingCompared(
             "the study is unfinished: no settings have been compared yet",
             f"{made} took {render_seconds(spent_s)} of the budget of {render_seconds(budget_s)}"
@@ -233,7 +233,7 @@ class _Conclusion:
         times_s = [trial.took_s for trial in self._trials]
         one_s = max((*times_s, self._stopped_s))
         enough_s = _RUNS_MIN * one_s * len(self._header.clients)
-        made = f"{_runs_words(len(times_s))} of up to {render_seconds(max(times_s, default=0.0))}"
+        made = f"{counted(len(times_s), 'run')} of up to {render_seconds(max(times_s, default=0.0))}"
         return NothingCompared(
             f"the budget of {render_seconds(self._header.budget_s)} ended before any settings could be compared",
             f"there was time for {made}" if times_s else "not even one run of the defaults had ended",
@@ -314,13 +314,9 @@ def _median(values: Sequence[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _runs_words(count: int) -> str:
-    return f"{count} {'run' if count == 1 else 'runs'}"
-
-
 def _range_of(peaks: Sequence[float]) -> str:
     least, most = render_bytes(min(peaks)), render_bytes(max(peaks))
-    return f"{most} in one run" if len(peaks) == 1 else f"{least} to {most} in {_runs_words(len(peaks))}"
+    return f"{most} in one run" if len(peaks) == 1 else f"{least} to {most} in {counted(len(peaks), 'run')}"
 
 
 def _whole(value: float | None) -> int | None:

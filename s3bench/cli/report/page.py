@@ -14,7 +14,7 @@ from s3bench.cli.report.inputs import Inputs
 from s3bench.compare.comparison import compare
 from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput, MachineError
-from s3bench.report.label import clipped, counted
+from s3bench.report.label import clipped
 from s3bench.report.page.bisection_section import bisection_section
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import png_bytes, svg_bytes
@@ -33,6 +33,7 @@ from s3bench.report.tune.cells import workload_words
 from s3bench.results.document import Document
 from s3bench.results.file import write_whole
 from s3bench.tune.conclusion import conclude
+from s3bench.units import counted
 
 _NAME_MAX = 60
 _UNSAFE = re.compile(r"[^a-z0-9-]+")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from s3bench.bench.run_time import RunSize, TimedRun, estimate_s
 from s3bench.bench.suite import ReadyCell, SuiteStatus
 from s3bench.clients.plan import Cell, Plan
-from s3bench.report.label import counted
+from s3bench.units import counted
 
 _AT_LATEST_S = 20.0
 _SHORT_S = 10.0

@@ -8,10 +8,10 @@ from s3bench.cli.definitions import read_suite
 from s3bench.cli.run.options import RunOptions
 from s3bench.clients.parameter_list import is_varied, vary
 from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
-from s3bench.report.label import counted
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
 from s3bench.spec.suite import Suite
+from s3bench.units import counted
 
 
 def read_plan(options: RunOptions) -> Plan:

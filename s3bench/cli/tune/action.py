@@ -24,7 +24,6 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
-from s3bench.report.label import counted
 from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
@@ -34,7 +33,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import DiskSpeed, Header, Search, Stage, Study
 from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import TuneVerdict
-from s3bench.units import render_bytes, render_seconds
+from s3bench.units import counted, render_bytes, render_seconds
 
 _DISK_BYTES_MAX = 1 << 30
 _DISK_SHARE = 0.05

@@ -16,7 +16,7 @@ from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
 from s3bench.results.warnings import gather, places_text
-from s3bench.units import render_seconds
+from s3bench.units import counted, render_seconds
 
 ALL_BENCHMARKS = "all benchmarks together"
 NOTHING = "-"
@@ -240,7 +240,7 @@ def tally_of(verdicts: Sequence[Verdict | None]) -> str:
     """The same of verdicts; informing rows have none."""
     counts = Counter(verdicts)
     named = [(counts[verdict], f" {verdict}") for verdict in _VERDICTS] + [(counts[None], " without a verdict")]
-    return ", ".join(f"{count} {'row' if count == 1 else 'rows'}{name}" for count, name in named if count)
+    return ", ".join(f"{counted(count, 'row')}{name}" for count, name in named if count)
 
 
 def controls_in_words(record: GateRecord, content: Digest) -> str:

@@ -18,6 +18,7 @@ from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, gate_table
 from s3bench.report.label import clipped
 from s3bench.report.markdown import code, escaped, table_lines
+from s3bench.units import counted
 
 SUMMARY_BYTES_MAX = 1_000_000  # other tools may write into the same summary
 COMMENT_CHARACTERS_MAX = 65_536
@@ -83,7 +84,7 @@ def _left_out(rows: Sequence[Verdict | None], lines: int) -> Iterator[str]:
         return
     parts = [
         *((words.tally_of(rows),) if rows else ()),
-        *((f"{lines} other {'line' if lines == 1 else 'lines'}",) if lines else ()),
+        *((counted(lines, "other line"),) if lines else ()),
     ]
     yield f"**Left out to keep the report small: {' and '.join(parts)}.** The gate's record has all of it."
     yield ""

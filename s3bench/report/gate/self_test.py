@@ -14,7 +14,7 @@ from s3bench.gate.row import Verdict
 from s3bench.report.table import Table, Tone, column
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
 from s3bench.report.text_table import table_lines
-from s3bench.units import render_bytes, render_seconds
+from s3bench.units import counted, render_bytes, render_seconds
 
 NOTHING = "-"
 _LEGEND = (
@@ -127,7 +127,7 @@ def _sentences(test: SelfTest) -> Iterator[tuple[str, str, str]]:
 
 
 def _false_alarms(tally: FaultCounts) -> str:
-    many = f"{tally.caught} of {_gates(tally.gates)} FAILed with nothing planted"
+    many = f"{tally.caught} of {counted(tally.gates, 'gate')} FAILed with nothing planted"
     return f"{many}; with so many gates that means {tally.low:.0%} to {tally.high:.0%} of all (95 % interval)"
 
 
@@ -135,7 +135,7 @@ def _sensitivity(test: SelfTest, kind: FaultKind) -> str:
     smallest = smallest_caught(test.tallies, kind)
     if smallest is None:
         return "no size was caught every time"
-    count = f"{smallest.caught} of {_gates(smallest.gates)}"
+    count = f"{smallest.caught} of {counted(smallest.gates, 'gate')}"
     surely = f"with so many gates that means at least {smallest.low:.0%} of all (95 % interval)"
     if not smallest.fault.share:
         return f"{smallest.fault.title} was caught in {count}; {surely}"
@@ -143,10 +143,6 @@ def _sensitivity(test: SelfTest, kind: FaultKind) -> str:
     largest = max(tried, key=lambda each: each.fault.amount)
     above = "" if largest is smallest else ", and so was every larger one planted"
     return f"the smallest that was caught every time is {_named(smallest.fault)}, {count}{above}; {surely}"
-
-
-def _gates(count: int) -> str:
-    return "1 gate" if count == 1 else f"{count} gates"
 
 
 def _withdrawn(test: SelfTest) -> Iterator[str]:
@@ -157,4 +153,4 @@ def _withdrawn(test: SelfTest) -> Iterator[str]:
             if answer.verdict is Verdict.INVALID and answer.reasons:
                 reasons.setdefault(answer.reasons[0].partition(":")[0], []).append(answer.reasons[0])
     for alike in sorted(reasons.values(), key=len, reverse=True):
-        yield f"{_gates(len(alike))} INVALID, for example: {alike[0]}"
+        yield f"{counted(len(alike), 'gate')} INVALID, for example: {alike[0]}"

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from s3bench.report.label import clipped, counted
+from s3bench.report.label import clipped
 from s3bench.report.page.section import ChartFigure, CodeBlock, FlameGraph, Line, Section
 from s3bench.report.table import Table
+from s3bench.units import counted
 
 PAGE_BYTES_MAX = 1_500_000
 """A page is smaller than this, always."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from s3bench.report.label import clipped, counted, unique
+from s3bench.report.label import clipped, unique
 from s3bench.report.page import theme
 from s3bench.report.page.chart import (
     LINE_HEIGHT,
@@ -22,6 +22,7 @@ from s3bench.report.page.chart import (
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import Direction, Metric, Unit
+from s3bench.units import counted
 
 ROWS_MAX = 60
 """The most rows of one chart: more cannot be read."""

@@ -16,13 +16,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import s3bench
-from s3bench.report.label import counted
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.fitting import PAGE_BYTES_MAX, FittedPage, Pieces, fit, shown
 from s3bench.report.page.profile import tints
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.page.theme import INKS
 from s3bench.report.table import Tone
+from s3bench.units import counted
 
 FILES_REMEDY = "`s3bench report ... --svg DIR` draws every chart into a file."
 

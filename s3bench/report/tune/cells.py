@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.clients.tuning.workload import Workload
-from s3bench.report.label import counted
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.file_sizes import sizes_words
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
@@ -12,7 +11,7 @@ from s3bench.tune.prediction import Prediction
 from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, TuneVerdict
-from s3bench.units import render_bytes, render_duration, render_seconds
+from s3bench.units import counted, render_bytes, render_duration, render_seconds
 
 SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
@@ -95,7 +94,7 @@ def change_words(change: Change | None, objective: str) -> str:
     if change is None or not change.pairs:
         return "never measured side by side"
     less, _ = _words_of(objective)
-    pairs = f"{change.pairs} {'pair' if change.pairs == 1 else 'pairs'}"
+    pairs = counted(change.pairs, "pair")
     if change.low is None or change.high is None:
         return f"{_signed_words(change.estimate, objective)} (interval unknown, {pairs})"
     if change.low < 0 < change.high:
@@ -168,7 +167,7 @@ def failure_lines(result: StudyResult) -> Iterator[str]:
     for each in result.table:
         if each.failures:
             reason = " ".join(each.failure.split()) or "no reason given"
-            yield f"{each.setting}: {each.failures} {'run' if each.failures == 1 else 'runs'} failed: {reason}"
+            yield f"{each.setting}: {counted(each.failures, 'run')} failed: {reason}"
 
 
 def effective_setting_lines(notes: Sequence[ParameterNote]) -> Iterator[str]:
@@ -295,5 +294,5 @@ def _largest_gain_words(result: StudyResult) -> str:
     none_of_interest = f"no gain of {GAIN_OF_INTEREST * 100:g} % or more"
     if gain.low is None or gain.low >= 0:
         return f"{none_of_interest} (the best other setting: {change_words(gain, result.objective)})"
-    pairs = f"{gain.pairs} {'pair' if gain.pairs == 1 else 'pairs'}"
+    pairs = counted(gain.pairs, "pair")
     return f"{none_of_interest} (largest possible gain {percent_text(-gain.low)}, {pairs})"

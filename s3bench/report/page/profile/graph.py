@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from s3bench.profiling.stack_profile import Sampled, StackProfile
-from s3bench.report.label import clipped, counted
+from s3bench.report.label import clipped
 from s3bench.report.page.profile.call_tree import (
     CalledFunction,
     CallNode,
@@ -24,7 +24,7 @@ from s3bench.report.page.profile.call_tree import (
 from s3bench.report.page.profile.tables import difference_text, function_table
 from s3bench.report.page.profile.tints import Tinting, change_tinting, package_tinting
 from s3bench.report.page.section import FlameGraph
-from s3bench.units import render_seconds
+from s3bench.units import counted, render_seconds
 
 GRAPH_BYTES_MAX = 260_000
 """The most bytes of a graph's packed data; of a larger one the narrowest frames are merged."""

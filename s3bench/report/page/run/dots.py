@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.compare.sample import figures_of
-from s3bench.report.label import counted, one_line
+from s3bench.report.label import one_line
 from s3bench.report.page import theme
 from s3bench.report.page.chart import Layered, chart_of, constant, layered
 from s3bench.report.page.run.axis import HEADINGS, FigureAxis, client_marks, metric_axis
@@ -17,6 +17,7 @@ from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
+from s3bench.units import counted
 
 _DOT_SIZE = 36
 _BAND_OPACITY = 0.13

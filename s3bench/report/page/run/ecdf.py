@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import altair as alt
 
 from s3bench.compare.sample import MetricFigures, figures_of
-from s3bench.report.label import counted
 from s3bench.report.page import theme
 from s3bench.report.page.chart import chart_of
 from s3bench.report.page.run.axis import FigureAxis, client_marks, metric_axis
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.results.metrics import Metric, render_figure
+from s3bench.units import counted
 
 _POINTS_MIN = 2
 

@@ -7,11 +7,11 @@ the medians.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from s3bench.report.label import counted
 from s3bench.report.page.run.benchmark import Benchmark
 from s3bench.report.page.run.ratio import TimedClient, timed_rows
 from s3bench.report.page.section import Headline
 from s3bench.report.table import Tone
+from s3bench.units import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

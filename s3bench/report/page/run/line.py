@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.label import counted, one_line
+from s3bench.report.label import one_line
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.section import Line
 from s3bench.report.run.problems import failure_text, warning_lines
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
+from s3bench.units import counted
 
 LINES_MAX = 20
 """The most failures of a section, and the most warnings."""
