@@ -27,12 +27,7 @@ from typing import Any
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.bisect.live import measurer, run_bisection
-from s3bench.bisect.search import (
-    Bisection,
-    ComparisonResult,
-    Ending,
-    SearchResult,
-)
+from s3bench.bisect.search import Bisection, ComparisonResult, Ending, SearchResult
 from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient

@@ -27,20 +27,9 @@ from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.aggregation.measurements import results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import Stream
-from s3bench.load.engine.message import (
-    PhaseEnded,
-    PhasePrepared,
-    PhaseReady,
-    RequestTarget,
-)
+from s3bench.load.engine.message import PhaseEnded, PhasePrepared, PhaseReady, RequestTarget
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules

@@ -46,11 +46,7 @@ from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence, Inspection, Side
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import (
-    INSPECTIONS,
-    GateRules,
-    run_gate,
-)
+from s3bench.gate.live import INSPECTIONS, GateRules, run_gate
 from s3bench.gate.live_cell import DELAY
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy

@@ -34,13 +34,7 @@ from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import BeginPhase, PreparePhase, RequestTarget
 from s3bench.load.engine.objects import Objects
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
 from s3bench.load.session.worker_pool import WorkerPool

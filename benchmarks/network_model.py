@@ -40,12 +40,7 @@ from s3bench.s3.certificates import write_certificates
 from s3bench.s3.network.accuracy import accuracy
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.protocol.exchange import (
-    Reply,
-    RequestBody,
-    Segment,
-    Sink,
-)
+from s3bench.s3.protocol.exchange import Reply, RequestBody, Segment, Sink
 from s3bench.s3.protocol.http import RequestHead, render_head
 from s3bench.s3.server.server import Server
 from s3bench.s3.wirelog import WireLog

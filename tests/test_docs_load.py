@@ -10,18 +10,8 @@ from click.testing import CliRunner
 
 from s3bench.cli.compare.command import compare_command
 from s3bench.cli.gate.command import gate_command
-from s3bench.cli.load.options import (
-    OPTIONS,
-    LoadCommand,
-    LoadOptions,
-    load_options,
-)
-from s3bench.cli.load.plan import (
-    REFERENCE_BUCKET,
-    REFERENCE_JOB,
-    LoadPlan,
-    plan_load,
-)
+from s3bench.cli.load.options import OPTIONS, LoadCommand, LoadOptions, load_options
+from s3bench.cli.load.plan import REFERENCE_BUCKET, REFERENCE_JOB, LoadPlan, plan_load
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import ExitCode
 from s3bench.gate.policy import LOAD_GATING_METRICS

@@ -33,12 +33,7 @@ from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import measure_run, read_milestones
 from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Launch, ProcessRecord, Spawner
-from s3bench.run.wire_checks import (
-    engine_errors,
-    request_errors,
-    served_files,
-    upload_errors,
-)
+from s3bench.run.wire_checks import engine_errors, request_errors, served_files, upload_errors
 from s3bench.run.workspace import Workspace, Workspaces
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.command import Transfer, parse_transfer

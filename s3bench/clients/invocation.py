@@ -1,13 +1,7 @@
 """One iteration's command line, environment and config file for the client under test."""
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.environment import (
-    FAKE_CREDENTIALS,
-    EndpointFacts,
-    Sandbox,
-    own_credentials,
-    sealed_environment,
-)
+from s3bench.clients.environment import FAKE_CREDENTIALS, EndpointFacts, Sandbox, own_credentials, sealed_environment
 from s3bench.clients.launch import ClientLaunch, Invocation
 from s3bench.clients.registry import known_client
 from s3bench.spec.command import Transfer

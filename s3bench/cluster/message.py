@@ -6,14 +6,7 @@
 import msgspec
 
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhaseEnded,
-    PhasePrepared,
-    PhaseReady,
-    PreparePhase,
-    WorkerFailed,
-)
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PhasePrepared, PhaseReady, PreparePhase, WorkerFailed
 from s3bench.load.session.capacity import Capacity
 
 PROTOCOL = 4

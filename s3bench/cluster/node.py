@@ -22,13 +22,7 @@ from s3bench.cluster.buffer import Buffer
 from s3bench.cluster.message import PROTOCOL, NodeFacts, decode_begins, decode_prepares, encode
 from s3bench.cluster.priority import lower_niceness
 from s3bench.errors import MachineError, S3BenchError
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhasePrepared,
-    PhaseReady,
-    PreparePhase,
-    WorkerFailed,
-)
+from s3bench.load.engine.message import BeginPhase, PhasePrepared, PhaseReady, PreparePhase, WorkerFailed
 from s3bench.load.session.capacity import capacity_of
 from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings

@@ -16,13 +16,7 @@ from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.cluster.node_rpc import POLL_S, NodeRpc
 from s3bench.cluster.preflight import Preflight
 from s3bench.cluster.record import PhaseRecord, cluster_record
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhaseEnded,
-    PhasePrepared,
-    PhaseReady,
-    PreparePhase,
-)
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PhasePrepared, PhaseReady, PreparePhase
 from s3bench.load.session.workers import PhaseReport
 
 _READY_S = 150.0  # random data and checksums of large objects are made before a phase starts

@@ -40,12 +40,7 @@ from s3bench.compare.matching import (
     match,
 )
 from s3bench.compare.metrics import DEFAULT_METRICS, REQUESTS_BY_KIND, choose_metrics
-from s3bench.compare.sample import (
-    MetricFigures,
-    figures_of,
-    request_figures,
-    request_kinds,
-)
+from s3bench.compare.sample import MetricFigures, figures_of, request_figures, request_kinds
 from s3bench.compare.sample_warning import SampleWarning, sample_warnings
 from s3bench.compare.similarity import differences_between
 from s3bench.errors import BadInput

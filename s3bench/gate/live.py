@@ -21,11 +21,7 @@ from s3bench.bench.runner import PLAIN, Bench, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest
 from s3bench.clients.staging import stage
-from s3bench.gate.evidence import (
-    ClientCellEvidence,
-    Role,
-    Side,
-)
+from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.exact_metric import COUNTED_PAIRS
 from s3bench.gate.exact_rows import unconfirmed
 from s3bench.gate.explaining import Explaining, explain_failures

@@ -24,14 +24,7 @@ from s3bench.gate.evidence import ClientCellEvidence, Role, RunPair, Side
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import GateRules, GateStatus, run_gate
 from s3bench.gate.paired_series import series_of
-from s3bench.gate.planted_fault import (
-    FaultKind,
-    FaultVerdict,
-    PlantedFault,
-    SelfTest,
-    count_verdicts,
-    fault_verdict,
-)
+from s3bench.gate.planted_fault import FaultKind, FaultVerdict, PlantedFault, SelfTest, count_verdicts, fault_verdict
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import Endpoint, Stubbed

@@ -9,13 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from s3bench.compare.document_warnings import document_warnings
-from s3bench.compare.matching import (
-    DocumentSource,
-    Group,
-    GroupResult,
-    group_by_document,
-    match,
-)
+from s3bench.compare.matching import DocumentSource, Group, GroupResult, group_by_document, match
 from s3bench.compare.similarity import differences_between
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, unpaired_cell

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from s3bench.clients.environment import (
-    FAKE_CREDENTIALS,
-    REGION,
-    check_endpoint_url,
-    own_credentials,
-)
+from s3bench.clients.environment import FAKE_CREDENTIALS, REGION, check_endpoint_url, own_credentials
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, ClientFailed
 from s3bench.recording.command import TypedCommand

@@ -10,13 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord
-from s3bench.bisect.search import (
-    ComparisonOutcome,
-    ComparisonPurpose,
-    ComparisonResult,
-    Ending,
-    SearchResult,
-)
+from s3bench.bisect.search import ComparisonOutcome, ComparisonPurpose, ComparisonResult, Ending, SearchResult
 from s3bench.gate.row import GateRow
 from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words

@@ -15,15 +15,7 @@ from html import escape
 from s3bench.errors import BadDefinitions, Problem
 from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.compound import Either, ListOf, Record, RecordKey
-from s3bench.spec.definition import (
-    Definition,
-    Environment,
-    FileBody,
-    Fill,
-    FixtureFile,
-    RequestMatch,
-    Response,
-)
+from s3bench.spec.definition import Definition, Environment, FileBody, Fill, FixtureFile, RequestMatch, Response
 from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 from s3bench.spec.listing import LISTED_AT, PAGE_KEYS_MAX
 from s3bench.spec.names import FIXTURE_NAME

@@ -14,14 +14,7 @@ import msgspec
 
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.trend.adjustment import AdjustedFigures, MachineChange, MachineFigures, adjusted
-from s3bench.trend.change_point import (
-    CONFIDENCE,
-    LEVEL,
-    RELEASES_MIN,
-    ChangePoint,
-    Changes,
-    find_changes,
-)
+from s3bench.trend.change_point import CONFIDENCE, LEVEL, RELEASES_MIN, ChangePoint, Changes, find_changes
 from s3bench.units import counted
 
 _LABEL_CHARACTERS_MAX = 60

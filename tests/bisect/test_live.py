@@ -10,15 +10,7 @@ import msgspec
 import pytest
 
 from s3bench.bench.runner import PLAIN, Conditions, Settings
-from s3bench.bisect.live import (
-    BisectStatus,
-    Provider,
-    VersionFailed,
-    measurer,
-    recorded,
-    run_bisection,
-    title_of,
-)
+from s3bench.bisect.live import BisectStatus, Provider, VersionFailed, measurer, recorded, run_bisection, title_of
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
     Bisection,

@@ -33,14 +33,7 @@ from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks, parse_looks
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import failed, paired, ratios
-from tests.gate.simulated_gate import (
-    MEMORY,
-    NOISES,
-    TIME,
-    SizePolicy,
-    all_pairs,
-    run_gate,
-)
+from tests.gate.simulated_gate import MEMORY, NOISES, TIME, SizePolicy, all_pairs, run_gate
 
 ZONES = {TIME: IndifferenceZone(d0=0.02, d1=0.06, floor=0.0), MEMORY: IndifferenceZone(d0=0.01, d1=0.03, floor=0.0)}
 POLICY = SizePolicy(metrics=(TIME,), zones=ZONES)

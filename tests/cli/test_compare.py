@@ -14,13 +14,7 @@ from s3bench.compare.comparison import Comparison
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.file import write_document
 from tests.cli.conftest import Here
-from tests.compare.documents import (
-    BASE,
-    client,
-    document,
-    result,
-    slower,
-)
+from tests.compare.documents import BASE, client, document, result, slower
 
 
 @pytest.fixture

@@ -3,13 +3,7 @@
 import pytest
 
 from s3bench.clients.awsconfig import block_settings
-from s3bench.clients.parameter_list import (
-    ParameterList,
-    is_varied,
-    parse_parameter_list,
-    parse_parameter_scan,
-    vary,
-)
+from s3bench.clients.parameter_list import ParameterList, is_varied, parse_parameter_list, parse_parameter_scan, vary
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import check_config

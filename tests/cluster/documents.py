@@ -7,13 +7,7 @@ import msgspec
 from s3bench.load.aggregation.measurements import recorded, results
 from s3bench.results.document import Document, Result
 from tests.cluster.node_groups import Clock
-from tests.cluster.test_worker_pool import (
-    PHASE,
-    fleet_of,
-    load,
-    pool_of,
-    run_on,
-)
+from tests.cluster.test_worker_pool import PHASE, fleet_of, load, pool_of, run_on
 from tests.load.aggregation.test_measurements import BLANK
 
 

@@ -25,14 +25,7 @@ from s3bench.load.engine.message import (
     WorkerFailed,
 )
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.inventory import Inventory

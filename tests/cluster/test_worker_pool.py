@@ -15,13 +15,7 @@ from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import PhaseEnded, RequestTarget, WorkerFailed
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules

@@ -6,15 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from s3bench.compare.comparison import (
-    ORDER_WARNING,
-    Against,
-    Baseline,
-    Comparison,
-    MissingResult,
-    Origin,
-    compare,
-)
+from s3bench.compare.comparison import ORDER_WARNING, Against, Baseline, Comparison, MissingResult, Origin, compare
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.matching import DocumentSource
 from s3bench.compare.metrics import DEFAULT_METRICS, choose_metrics
@@ -23,15 +15,7 @@ from s3bench.compare.sample_warning import SampleWarning
 from s3bench.errors import BadInput
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import METRICS_BY_NAME
-from tests.compare.documents import (
-    BASE,
-    client,
-    document,
-    measurement,
-    result,
-    slower,
-    source,
-)
+from tests.compare.documents import BASE, client, document, measurement, result, slower, source
 
 SIZES = tuple({"FileSize": f"{size}KB"} for size in (4, 32, 256))
 

@@ -4,13 +4,7 @@ import math
 
 import pytest
 
-from s3bench.compare.difference import (
-    ChangeOutcome,
-    ComparedMetric,
-    ComparisonRow,
-    compare_metric,
-    with_outcomes,
-)
+from s3bench.compare.difference import ChangeOutcome, ComparedMetric, ComparisonRow, compare_metric, with_outcomes
 from s3bench.compare.sample import MetricFigures
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.compare.documents import BASE, slower

@@ -2,12 +2,7 @@
 
 import pytest
 
-from s3bench.compare.matching import (
-    Matching,
-    group_by_document,
-    group_by_value,
-    match,
-)
+from s3bench.compare.matching import Matching, group_by_document, group_by_value, match
 from s3bench.errors import BadInput
 from tests.compare.documents import client, result, source
 

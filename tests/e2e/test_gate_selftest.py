@@ -25,12 +25,7 @@ from s3bench.gate.live import GateRules
 from s3bench.gate.looks import Looks
 from s3bench.gate.planted_fault import FaultKind, FaultVerdict, PlantedFault
 from s3bench.gate.policy import Policy
-from s3bench.gate.self_test import (
-    calibrate,
-    gate_runner,
-    run_self_test,
-    stub_with_injection,
-)
+from s3bench.gate.self_test import calibrate, gate_runner, run_self_test, stub_with_injection
 from s3bench.run.tracing import Tracer, find_tracer
 from tests.e2e.conftest import Finished
 

@@ -15,14 +15,7 @@ import msgspec
 import pytest
 
 from s3bench.load.operation import AttemptFailure, OperationKind
-from s3bench.load.profile.profile import (
-    Arrivals,
-    Job,
-    KeyDistribution,
-    Manner,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Arrivals, Job, KeyDistribution, Manner, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.report.load.text import render_load
 from s3bench.results.bins import suffices_for

@@ -7,14 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import (
-    ClientCellEvidence,
-    Inspection,
-    Role,
-    RunPair,
-    Side,
-    SideFailure,
-)
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, Role, RunPair, Side, SideFailure
 from s3bench.gate.multiple_testing import RowDecisions
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.results.measurement import Failure, Measurement, Wire, WireFacts, measure

@@ -12,15 +12,7 @@ from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import RowKind, Verdict
 from s3bench.gate.waiver import Waiver
-from tests.gate.evidence_maker import (
-    failed,
-    pair,
-    paired,
-    ratios,
-    run,
-    unpaired,
-    wired,
-)
+from tests.gate.evidence_maker import failed, pair, paired, ratios, run, unpaired, wired
 
 TODAY = dt.date(2026, 11, 21)
 TIME_ALONE = Policy(metrics=("total_time",))

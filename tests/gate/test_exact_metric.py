@@ -15,12 +15,7 @@ from s3bench.gate.exact_metric import (
     counts_of,
 )
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
-from tests.gate.evidence_maker import (
-    inspected,
-    pair,
-    run,
-    wired,
-)
+from tests.gate.evidence_maker import inspected, pair, run, wired
 
 COUNTS = st.lists(
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 5)),

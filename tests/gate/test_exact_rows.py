@@ -10,15 +10,7 @@ from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.load import Failures, LoadMeasurement
-from tests.gate.evidence_maker import (
-    inspected,
-    of_pairs,
-    only,
-    paired,
-    ratios,
-    run,
-    wired,
-)
+from tests.gate.evidence_maker import inspected, of_pairs, only, paired, ratios, run, wired
 from tests.report.loads import load, loop
 
 

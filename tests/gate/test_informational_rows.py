@@ -6,12 +6,7 @@ from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import RowKind
-from tests.gate.evidence_maker import (
-    of_pairs,
-    only,
-    ratios,
-    run,
-)
+from tests.gate.evidence_maker import of_pairs, only, ratios, run
 
 
 def with_cpu(worsening: float, name: str = "x", sigma: float = 0.01) -> ClientCellEvidence:

@@ -17,14 +17,7 @@ from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.inspection import Inspector
-from s3bench.gate.live import (
-    INSPECTIONS,
-    GateRules,
-    GateStatus,
-    recorded,
-    run_gate,
-    stage_sides,
-)
+from s3bench.gate.live import INSPECTIONS, GateRules, GateStatus, recorded, run_gate, stage_sides
 from s3bench.gate.live_cell import CONTROL_DELAY
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy

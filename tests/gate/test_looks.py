@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.gate.looks import (
-    PAIRS_MAX,
-    Looks,
-    Spending,
-    check_looks,
-    parse_looks,
-)
+from s3bench.gate.looks import PAIRS_MAX, Looks, Spending, check_looks, parse_looks
 
 
 def test_the_default_looks_are_at_ten_twenty_and_forty_pairs() -> None:

@@ -16,14 +16,7 @@ from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.measurement import Measurement
-from tests.gate.evidence_maker import (
-    of_pairs,
-    only,
-    paired,
-    ratios,
-    run,
-    unpaired,
-)
+from tests.gate.evidence_maker import of_pairs, only, paired, ratios, run, unpaired
 from tests.gate.simulated_gate import SizePolicy
 from tests.report.loads import load, loop
 

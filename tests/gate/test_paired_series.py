@@ -7,13 +7,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
-from tests.gate.evidence_maker import (
-    pair,
-    paired,
-    ratios,
-    run,
-    unpaired,
-)
+from tests.gate.evidence_maker import pair, paired, ratios, run, unpaired
 
 
 def test_the_worsening_of_a_pair_is_the_log_of_candidate_over_baseline() -> None:

@@ -27,12 +27,7 @@ from s3bench.gate.planted_fault import (
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
-from tests.gate.evidence_maker import (
-    pair,
-    paired,
-    ratios,
-    wired,
-)
+from tests.gate.evidence_maker import pair, paired, ratios, wired
 
 POLICY = Policy(exact=DEFAULT_EXACT)
 MIB = 1 << 20

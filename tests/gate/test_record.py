@@ -16,25 +16,10 @@ from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import (
-    RECORD_VERSION,
-    GateRecord,
-    ProgramIdentity,
-    encode_record,
-    parse_record,
-)
+from s3bench.gate.record import RECORD_VERSION, GateRecord, ProgramIdentity, encode_record, parse_record
 from s3bench.gate.row import Verdict
 from s3bench.gate.waiver import Waiver
-from tests.gate.evidence_maker import (
-    failed,
-    inspected,
-    pair,
-    paired,
-    ratios,
-    run,
-    unpaired,
-    wired,
-)
+from tests.gate.evidence_maker import failed, inspected, pair, paired, ratios, run, unpaired, wired
 
 PROGRAM = ProgramIdentity(label="cli-crt@2.38.5", name="cli-crt", version="2.38.5", digest="abc")
 EMPTY = GateRecord(

@@ -22,17 +22,7 @@ from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.paired_series import PairedSeries
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
-from tests.gate.simulated_gate import (
-    MEMORY,
-    NOISES,
-    TIME,
-    ZONES,
-    Outcome,
-    all_pairs,
-    log_runs,
-    policy,
-    run_gate,
-)
+from tests.gate.simulated_gate import MEMORY, NOISES, TIME, ZONES, Outcome, all_pairs, log_runs, policy, run_gate
 
 ABOVE = {Verdict.FAIL, Verdict.SMALL}
 BELOW = {Verdict.PASS, Verdict.SMALL}

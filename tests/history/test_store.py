@@ -17,13 +17,7 @@ from s3bench.history.store import History, open_history, short
 from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS, Words
 from s3bench.results.document import Status
 from s3bench.results.measurement import Failure
-from tests.compare.documents import (
-    BASE,
-    MACHINE,
-    client,
-    result,
-    slower,
-)
+from tests.compare.documents import BASE, MACHINE, client, result, slower
 from tests.history.documents import load_text, made, text
 
 HOSTILE = "\x00\\0\\\\<script>\x1b[31m\u202e=1+1'\";--%_" + "x" * 10_000

@@ -7,12 +7,7 @@ from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import PhaseEnded
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    Job,
-    Phase,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Job, Phase, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram

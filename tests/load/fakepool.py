@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhaseEnded,
-    PreparePhase,
-    WorkerLost,
-)
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase, WorkerLost
 from s3bench.load.operation import OperationKind
 from tests.load.simulated import NS, Operation, endings, records
 

@@ -10,24 +10,12 @@ from typing import Any, Self
 
 from s3bench.load.engine.engine import WorkerEngine
 from s3bench.load.engine.interval_record import IntervalRecord, Loss
-from s3bench.load.engine.message import (
-    BeginPhase,
-    Keys,
-    PhaseEnded,
-    PreparePhase,
-    RequestTarget,
-)
+from s3bench.load.engine.message import BeginPhase, Keys, PhaseEnded, PreparePhase, RequestTarget
 from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.engine.worker import Contents
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.results.histogram import Histogram
 

@@ -13,12 +13,7 @@ from typing import Self
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.message import PhaseEnded
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules

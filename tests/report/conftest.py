@@ -13,14 +13,7 @@ from types import MappingProxyType
 import pytest
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import (
-    ClientCellEvidence,
-    Inspection,
-    Role,
-    RunPair,
-    Side,
-    SideFailure,
-)
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, Role, RunPair, Side, SideFailure
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy

@@ -7,13 +7,7 @@ from msgspec.structs import replace
 
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import Failure
-from tests.compare.documents import (
-    BASE,
-    client,
-    document,
-    result,
-    slower,
-)
+from tests.compare.documents import BASE, client, document, result, slower
 
 HOSTILE = '=1+1|a`b </script>\x1b[31m\n\u202e/ @me, "q"\t\'; -8'
 MEGABYTE = "x" * 1_000_000

@@ -8,12 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord
-from s3bench.bisect.search import (
-    ComparisonOutcome,
-    VersionComparison,
-    comparison_result,
-    failed_comparison,
-)
+from s3bench.bisect.search import ComparisonOutcome, VersionComparison, comparison_result, failed_comparison
 from s3bench.gate.policy import Policy
 from s3bench.report.bisection import answer_line, render_bisection
 from tests.gate.evidence_maker import paired, ratios

@@ -2,15 +2,7 @@
 
 import pytest
 
-from s3bench.report.markdown import (
-    code,
-    escaped,
-    fenced_lines,
-    folded_lines,
-    list_lines,
-    row_lines,
-    table_lines,
-)
+from s3bench.report.markdown import code, escaped, fenced_lines, folded_lines, list_lines, row_lines, table_lines
 from s3bench.report.table import Table, Tone, column
 
 

@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.results.document import (
-    Client,
-    Document,
-    Result,
-    Status,
-    encode_document,
-    parse_document,
-    render_time,
-)
+from s3bench.results.document import Client, Document, Result, Status, encode_document, parse_document, render_time
 from s3bench.results.foreign import read_any
 from s3bench.results.measurement import Failure, UsageFacts, measure
 from s3bench.results.timeline import Timeline, thinned

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.results.measurement import (
-    NetworkFigure,
-    UsageFacts,
-    Wire,
-    WireFacts,
-    figure,
-    measure,
-    percentile,
-)
+from s3bench.results.measurement import NetworkFigure, UsageFacts, Wire, WireFacts, figure, measure, percentile
 from s3bench.results.metrics import METRICS
 from s3bench.results.timeline import Timeline, thinned
 from tests.results.series import series, span

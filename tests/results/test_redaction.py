@@ -7,14 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from s3bench.results import redaction
-from s3bench.results.redaction import (
-    REDACTED,
-    mask_file,
-    redact,
-    redact_text,
-    without_queries,
-    without_url_credentials,
-)
+from s3bench.results.redaction import REDACTED, mask_file, redact, redact_text, without_queries, without_url_credentials
 
 
 @pytest.mark.parametrize(

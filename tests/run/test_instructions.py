@@ -8,13 +8,7 @@ import pytest
 
 from s3bench.errors import MachineError
 from s3bench.run.inspection import Unavailable
-from s3bench.run.instructions import (
-    PerfCounter,
-    ValgrindCounter,
-    instruction_counter,
-    parse_cachegrind,
-    parse_perf,
-)
+from s3bench.run.instructions import PerfCounter, ValgrindCounter, instruction_counter, parse_cachegrind, parse_perf
 
 CACHEGRIND = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats import diagnostics
-from s3bench.stats.diagnostics import (
-    Outliers,
-    TwoModes,
-    drift,
-    outliers,
-    two_modes,
-)
+from s3bench.stats.diagnostics import Outliers, TwoModes, drift, outliers, two_modes
 
 SAMPLES = st.lists(st.integers(-1000, 1000).map(float), max_size=30)
 Shape = Callable[[Generator, int], NDArray[np.float64]]

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats import rank_sum
-from s3bench.stats.rank_sum import (
-    estimate_shift,
-    p_greater,
-    p_two_sided,
-    shift,
-    shift_bounds,
-)
+from s3bench.stats.rank_sum import estimate_shift, p_greater, p_two_sided, shift, shift_bounds
 
 TIED = st.lists(st.integers(-3, 3).map(float), max_size=9)
 SAMPLES = st.one_of(TIED, st.lists(st.floats(-1e3, 1e3), max_size=9))

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats import signed_rank
-from s3bench.stats.signed_rank import (
-    SignedRankTest,
-    hodges_lehmann,
-)
+from s3bench.stats.signed_rank import SignedRankTest, hodges_lehmann
 
 TIED = st.lists(st.integers(-3, 3).map(float), max_size=14)
 SMOOTH = st.lists(st.floats(-1e3, 1e3), max_size=14)

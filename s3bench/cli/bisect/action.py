@@ -15,14 +15,7 @@ from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
 from s3bench.bisect.explaining import may_be_explained, with_explanation
-from s3bench.bisect.live import (
-    BisectStatus,
-    Provider,
-    measurer,
-    recorded,
-    run_bisection,
-    title_of,
-)
+from s3bench.bisect.live import BisectStatus, Provider, measurer, recorded, run_bisection, title_of
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions

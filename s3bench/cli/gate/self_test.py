@@ -28,13 +28,7 @@ from s3bench.errors import BadInput, ClientNotFound, ExitCode
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
 from s3bench.gate.live import GateRules, program_identity
-from s3bench.gate.planted_fault import (
-    FaultKind,
-    PlantedFault,
-    SelfTest,
-    encode_self_test,
-    faults_for,
-)
+from s3bench.gate.planted_fault import FaultKind, PlantedFault, SelfTest, encode_self_test, faults_for
 from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import (
     CALIBRATING_RUNS,

@@ -5,13 +5,7 @@ from pathlib import Path
 
 import click
 
-from s3bench.cli.history.options import (
-    TimestampParam,
-    benchmarks_option,
-    client_option,
-    machine_option,
-    store_option,
-)
+from s3bench.cli.history.options import TimestampParam, benchmarks_option, client_option, machine_option, store_option
 from s3bench.errors import BadInput
 from s3bench.history.entry import Filters
 

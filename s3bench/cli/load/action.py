@@ -26,12 +26,7 @@ from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.file import render_profile
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.capacity import check_capacity, check_ports
-from s3bench.load.session.session import (
-    Beginning,
-    Measured,
-    Session,
-    Terms,
-)
+from s3bench.load.session.session import Beginning, Measured, Session, Terms
 from s3bench.load.session.site import Site, emulated_site, is_on_this_machine, live_site
 from s3bench.load.session.slo_search import HighestRate
 from s3bench.run.owner import workspace_parent

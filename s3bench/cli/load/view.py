@@ -19,12 +19,7 @@ from rich.text import Text
 from s3bench.cli.console import stderr_console
 from s3bench.load.aggregation.live_status import HISTORY_S, KindStatus, LiveStatus
 from s3bench.load.aggregation.nodes import NodeStatus, node_name
-from s3bench.report.load.cells import (
-    bytes_rate_text,
-    count_text,
-    rate_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import bytes_rate_text, count_text, rate_text, seconds_text
 from s3bench.report.sparkline import sparkline
 from s3bench.report.table import Table, TableColumn, column
 from s3bench.report.terminal import printable

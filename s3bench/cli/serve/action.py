@@ -10,11 +10,7 @@ import click
 import msgspec
 
 from s3bench.cli.serve.log import ServerLog
-from s3bench.cli.serve.options import (
-    CheckedServeOptions,
-    ServeOptions,
-    check_options,
-)
+from s3bench.cli.serve.options import CheckedServeOptions, ServeOptions, check_options
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.cli.serve.status import status_for_stderr
 from s3bench.cli.stop import StopSignal

@@ -5,12 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from s3bench.cli.serve.request_log import (
-    LogFormat,
-    json_line,
-    remark_line,
-    text_line,
-)
+from s3bench.cli.serve.request_log import LogFormat, json_line, remark_line, text_line
 from s3bench.cli.serve.status import ServeStatus
 from s3bench.s3.control import Counters, Drained
 from s3bench.s3.wirelog import WireLog, WireRequest

@@ -9,34 +9,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from s3bench.load.aggregation.bottleneck import (
-    Finding,
-    Signs,
-    Yardsticks,
-    find,
-)
+from s3bench.load.aggregation.bottleneck import Finding, Signs, Yardsticks, find
 from s3bench.load.aggregation.littles_law import Flow, contradiction
-from s3bench.load.aggregation.nodes import (
-    START_SKEW_S_MAX,
-    NodeResult,
-    node_name,
-    stragglers,
-)
+from s3bench.load.aggregation.nodes import START_SKEW_S_MAX, NodeResult, node_name, stragglers
 from s3bench.load.aggregation.outage import Outage, outages
-from s3bench.load.aggregation.second import (
-    ALL,
-    NS,
-    ClosedSecond,
-    is_operation,
-    seconds,
-)
+from s3bench.load.aggregation.second import ALL, NS, ClosedSecond, is_operation, seconds
 from s3bench.load.aggregation.total import Total, latency_of
-from s3bench.load.aggregation.window import (
-    Totals,
-    Window,
-    declared,
-    operations_of,
-)
+from s3bench.load.aggregation.window import Totals, Window, declared, operations_of
 from s3bench.load.engine.message import PhaseEnded
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Phase, Rate

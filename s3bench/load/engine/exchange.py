@@ -16,13 +16,7 @@ from s3bench.load.engine.connection import (
     ClientConnectionState,
 )
 from s3bench.load.engine.loop import BODY_PIECE_BYTES, EngineLoop
-from s3bench.load.engine.response import (
-    HEAD_END,
-    HEAD_END_BYTES,
-    BadResponse,
-    ResponseParser,
-    quick_length,
-)
+from s3bench.load.engine.response import HEAD_END, HEAD_END_BYTES, BadResponse, ResponseParser, quick_length
 from s3bench.load.engine.verification import BodyVerifier, ExpectedBody
 from s3bench.load.operation import AttemptFailure
 from s3bench.system.event_loop import VOID_BYTES

@@ -7,15 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from s3bench.load.operation import WRITING, OperationKind
-from s3bench.load.profile.profile import (
-    ZIPF_OBJECTS_MAX,
-    Job,
-    KeyDistribution,
-    Payload,
-    PayloadKind,
-    Phase,
-    RateChange,
-)
+from s3bench.load.profile.profile import ZIPF_OBJECTS_MAX, Job, KeyDistribution, Payload, PayloadKind, Phase, RateChange
 from s3bench.load.profile.quantity import PUT_BYTES_MAX
 from s3bench.spec.reader import Complaint
 from s3bench.units import render_bytes

@@ -8,15 +8,7 @@ from typing import Any
 
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.placement import PlacedProfile, Placement
-from s3bench.load.profile.profile import (
-    Job,
-    Manner,
-    Payload,
-    PayloadKind,
-    Phase,
-    Profile,
-    Share,
-)
+from s3bench.load.profile.profile import Job, Manner, Payload, PayloadKind, Phase, Profile, Share
 from s3bench.load.profile.quantity import parse_byte_count
 from s3bench.load.profile.shapes import BUCKET, FLAG, NAME, URL, ProfileQuantity
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes

@@ -11,22 +11,10 @@ from s3bench.errors import MachineError, S3BenchError
 from s3bench.load.access_log.trace import data_set_phase
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhaseEnded,
-    PreparePhase,
-    RequestTarget,
-    WorkerLost,
-)
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase, RequestTarget, WorkerLost
 from s3bench.load.engine.trace import part_of
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import Sizes
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.workers import Workers

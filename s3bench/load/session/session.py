@@ -21,14 +21,7 @@ from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.aggregation.slo import Slo, SloOutcome, SloVerdict
 from s3bench.load.engine.key_file import read_key_file
 from s3bench.load.engine.trace import join_traces
-from s3bench.load.profile.profile import (
-    Arrivals,
-    DataSet,
-    Job,
-    Phase,
-    Profile,
-    Rate,
-)
+from s3bench.load.profile.profile import Arrivals, DataSet, Job, Phase, Profile, Rate
 from s3bench.load.profile.sizes import Sizes
 from s3bench.load.session.bucket import CleanUpResult, new_run, root_of
 from s3bench.load.session.calibration import calibrate, calibrated, lone

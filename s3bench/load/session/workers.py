@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.message import (
-    BeginPhase,
-    PhaseEnded,
-    PreparePhase,
-    WorkerLost,
-)
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase, WorkerLost
 
 PhaseReport = IntervalRecord | PhaseEnded | WorkerLost | None
 """A report during a phase: a second of a worker, its end, the loss of a node, or `None` after a second without."""

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.compare.comparison import (
-    Against,
-    Comparison,
-    MissingResult,
-    summary,
-)
+from s3bench.compare.comparison import Against, Comparison, MissingResult, summary
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.sample import SampleSummary
 from s3bench.results.document import Client

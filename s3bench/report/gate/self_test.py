@@ -2,14 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.gate.planted_fault import (
-    FaultCounts,
-    FaultKind,
-    FaultVerdict,
-    PlantedFault,
-    SelfTest,
-    smallest_caught,
-)
+from s3bench.gate.planted_fault import FaultCounts, FaultKind, FaultVerdict, PlantedFault, SelfTest, smallest_caught
 from s3bench.gate.row import Verdict
 from s3bench.report.table import Table, Tone, column
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable

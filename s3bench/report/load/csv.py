@@ -7,13 +7,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from s3bench.report.load.cells import (
-    POINTS,
-    SIZE,
-    THREADS,
-    LoadRow,
-    bytes_rate,
-)
+from s3bench.report.load.cells import POINTS, SIZE, THREADS, LoadRow, bytes_rate
 from s3bench.report.load.matrix import cells
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load, Second

@@ -6,16 +6,7 @@ lose columns, the outer ones first. CSV has all figures.
 
 from collections.abc import Iterator
 
-from s3bench.report.load.cells import (
-    ALL,
-    NOTHING,
-    PURPOSE,
-    SIZE,
-    THREADS,
-    LoadRow,
-    load_phases,
-    load_rows,
-)
+from s3bench.report.load.cells import ALL, NOTHING, PURPOSE, SIZE, THREADS, LoadRow, load_phases, load_rows
 from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes
 from s3bench.report.load.tables import matrix_columns
 from s3bench.report.table import Table, column

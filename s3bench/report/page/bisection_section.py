@@ -4,14 +4,7 @@ from collections.abc import Iterator
 
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import ComparisonOutcome, Ending
-from s3bench.report.bisection import (
-    answer_line,
-    comparison_rows,
-    comparison_table,
-    headline,
-    more_lines,
-    sentences,
-)
+from s3bench.report.bisection import answer_line, comparison_rows, comparison_table, headline, more_lines, sentences
 from s3bench.report.gate import digest as words
 from s3bench.report.label import clipped
 from s3bench.report.page import theme

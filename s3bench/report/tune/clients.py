@@ -9,12 +9,7 @@ from s3bench.report.markdown import table_lines as markdown_table_lines
 from s3bench.report.table import Table, TableColumn, column
 from s3bench.report.terminal import BOLD, DIM, RED, painter, printable
 from s3bench.report.text_table import table_lines
-from s3bench.report.tune.cells import (
-    bytes_text,
-    gigabits_text,
-    seconds_text,
-    span_text,
-)
+from s3bench.report.tune.cells import bytes_text, gigabits_text, seconds_text, span_text
 from s3bench.tune.client_table import ClientCell, ClientTable
 from s3bench.units import render_bytes, render_seconds
 

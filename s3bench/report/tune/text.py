@@ -10,16 +10,7 @@ from textwrap import wrap
 
 from s3bench.report.table import Table
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
-from s3bench.report.text_table import (
-    TONE_STYLES,
-    Paint,
-    fits,
-    fitted,
-    heading_lines,
-    left_out,
-    row_lines,
-    table_lines,
-)
+from s3bench.report.text_table import TONE_STYLES, Paint, fits, fitted, heading_lines, left_out, row_lines, table_lines
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import heatmaps, render_heatmap
 from s3bench.report.tune.tables import clients_table, front_table, roles_table, settings_table

@@ -8,15 +8,7 @@ import re
 
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.directory_bucket import is_directory_bucket, zone_of
-from s3bench.s3.emulator.documents import (
-    checked_tags,
-    document,
-    element,
-    group,
-    iso_time,
-    malformed,
-    render_tagging,
-)
+from s3bench.s3.emulator.documents import checked_tags, document, element, group, iso_time, malformed, render_tagging
 from s3bench.s3.emulator.encryption import ACCOUNT_ID
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known, parse_tagging

@@ -61,12 +61,7 @@ from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_u
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.checksums import load_algorithms
 from s3bench.s3.protocol.decimals import parse_decimal
-from s3bench.s3.protocol.exchange import (
-    Reply,
-    RequestBody,
-    Sink,
-    Unwanted,
-)
+from s3bench.s3.protocol.exchange import Reply, RequestBody, Sink, Unwanted
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply

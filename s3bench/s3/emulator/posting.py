@@ -17,13 +17,7 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.describing import check_declared_checksums, check_metadata_size, describe
 from s3bench.s3.emulator.documents import element, form_document, root_of
 from s3bench.s3.emulator.encryption import written_headers
-from s3bench.s3.emulator.form import (
-    FIELDS_BYTES_MAX,
-    FieldReader,
-    FileReader,
-    boundary_of,
-    malformed_form,
-)
+from s3bench.s3.emulator.form import FIELDS_BYTES_MAX, FieldReader, FileReader, boundary_of, malformed_form
 from s3bench.s3.emulator.lookup import check_key_length, find_bucket
 from s3bench.s3.emulator.members import HONOURED, TRANSPORT, check_members, parse_tagging
 from s3bench.s3.emulator.operation import Operation, RequestedOperation, not_implemented

@@ -13,14 +13,7 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.s3.network.presets import (
-    CONNECTION_BYTES_PER_S,
-    EC2_BYTES_PER_S,
-    EXPRESS,
-    EXPRESS_TTFB_S,
-    PREFIX,
-    TTFB_S,
-)
+from s3bench.s3.network.presets import CONNECTION_BYTES_PER_S, EC2_BYTES_PER_S, EXPRESS, EXPRESS_TTFB_S, PREFIX, TTFB_S
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.units import BadQuantity, parse_bandwidth, parse_rate, parse_seconds, parse_share
 

@@ -12,13 +12,7 @@ from s3bench.s3.network.limits import RateLimits
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.network.random_draws import RandomDraws, ttfb_s
-from s3bench.s3.protocol.exchange import (
-    Break,
-    Handler,
-    Reply,
-    RequestBody,
-    Sink,
-)
+from s3bench.s3.protocol.exchange import Break, Handler, Reply, RequestBody, Sink
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.wirelog import InjectedFault

@@ -9,21 +9,9 @@ body that comes together with its head.
 
 import socket
 
-from s3bench.s3.protocol.exchange import (
-    NO_BODY,
-    NO_FACTS,
-    Reply,
-    RequestBody,
-    Unwanted,
-)
+from s3bench.s3.protocol.exchange import NO_BODY, NO_FACTS, Reply, RequestBody, Unwanted
 from s3bench.s3.protocol.framing import framing_of, is_bare
-from s3bench.s3.protocol.http import (
-    HEAD_BYTES_MAX,
-    HEAD_END,
-    BadRequest,
-    RequestHead,
-    parse_head,
-)
+from s3bench.s3.protocol.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop

@@ -11,20 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from s3bench.cli.load.options import (
-    GROUPS,
-    OPTIONS,
-    Form,
-    LoadCommand,
-    LoadOptions,
-    load_options,
-)
-from s3bench.cli.load.plan import (
-    BOUNDED,
-    VISIBLE,
-    LoadPlan,
-    plan_load,
-)
+from s3bench.cli.load.options import GROUPS, OPTIONS, Form, LoadCommand, LoadOptions, load_options
+from s3bench.cli.load.plan import BOUNDED, VISIBLE, LoadPlan, plan_load
 from s3bench.clients.environment import Credentials
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import parse_slo
@@ -32,16 +20,7 @@ from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.file import parse_profile, render_profile
 from s3bench.load.profile.placement import Addressing
-from s3bench.load.profile.profile import (
-    Arrivals,
-    Job,
-    KeyDistribution,
-    Layout,
-    PayloadKind,
-    Phase,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Arrivals, Job, KeyDistribution, Layout, PayloadKind, Phase, Rate, Share
 from s3bench.load.profile.sizes import parse_sizes
 from s3bench.load.profile.table import PROFILE_OPTIONS
 

@@ -15,13 +15,7 @@ from typing import IO
 import pytest
 from rich.console import Console
 
-from s3bench.cli.load.view import (
-    _Pipe,
-    _Terminal,
-    load_view,
-    status_line,
-    view_lines,
-)
+from s3bench.cli.load.view import _Pipe, _Terminal, load_view, status_line, view_lines
 from s3bench.load.aggregation.live_status import KindStatus, LiveStatus
 from s3bench.load.aggregation.nodes import NodeStatus
 

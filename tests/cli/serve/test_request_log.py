@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from s3bench.cli.serve.request_log import (
-    LogFormat,
-    json_line,
-    redact_target,
-    remark_line,
-    text_line,
-)
+from s3bench.cli.serve.request_log import LogFormat, json_line, redact_target, remark_line, text_line
 from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireRequest
 
 EPOCH_NS = 1_700_000_000 * 10**9

@@ -5,12 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from s3bench.load.aggregation.bottleneck import (
-    PhaseLimit,
-    Signs,
-    Yardsticks,
-    find,
-)
+from s3bench.load.aggregation.bottleneck import PhaseLimit, Signs, Yardsticks, find
 
 EASY = Signs(
     window_s=10.0,

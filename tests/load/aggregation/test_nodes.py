@@ -2,12 +2,7 @@
 
 import pytest
 
-from s3bench.load.aggregation.nodes import (
-    STRAGGLER_S,
-    Pace,
-    node_name,
-    stragglers,
-)
+from s3bench.load.aggregation.nodes import STRAGGLER_S, Pace, node_name, stragglers
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,7 @@ import msgspec
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.load.aggregation.slo import (
-    Slo,
-    SloMetric,
-    SloOutcome,
-    parse_slo,
-)
+from s3bench.load.aggregation.slo import Slo, SloMetric, SloOutcome, parse_slo
 from s3bench.load.operation import AttemptFailure
 from s3bench.results.load import Failures, Latency, Load
 

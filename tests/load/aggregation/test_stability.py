@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, t  # type: ignore[import-untyped]
 
-from s3bench.load.aggregation.stability import (
-    _T_QUANTILE,
-    _TREND,
-    SECONDS_MIN,
-    is_settled,
-    trend,
-)
+from s3bench.load.aggregation.stability import _T_QUANTILE, _TREND, SECONDS_MIN, is_settled, trend
 
 
 def noisy(mean: float, share: float, count: int, *, seed: int = 1) -> list[float]:

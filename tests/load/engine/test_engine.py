@@ -18,13 +18,7 @@ from s3bench.clients.environment import Credentials
 from s3bench.load.engine.engine import WorkerEngine
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.operation import AttemptFailure, OperationKind
-from s3bench.load.profile.profile import (
-    Arrivals,
-    Layout,
-    Manner,
-    Rate,
-    RateChange,
-)
+from s3bench.load.profile.profile import Arrivals, Layout, Manner, Rate, RateChange
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings

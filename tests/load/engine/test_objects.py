@@ -14,26 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.load.engine.objects import (
-    STAMP_BYTES,
-    ObjectBody,
-    Objects,
-    slot_of,
-)
+from s3bench.load.engine.objects import STAMP_BYTES, ObjectBody, Objects, slot_of
 from s3bench.load.engine.pool import BLOCK_BYTES, POOL_BYTES_MAX, Pool
 from s3bench.load.engine.verification import Crc32Body
-from s3bench.load.profile.profile import (
-    DataSet,
-    Layout,
-    Payload,
-    PayloadKind,
-)
-from s3bench.load.profile.sizes import (
-    SLOTS,
-    Sizes,
-    fixed,
-    parse_sizes,
-)
+from s3bench.load.profile.profile import DataSet, Layout, Payload, PayloadKind
+from s3bench.load.profile.sizes import SLOTS, Sizes, fixed, parse_sizes
 
 RUN = "0123456789ab"
 ROOT = f"s3bench/{RUN}/"

@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from s3bench.load.engine.interval_record import Loss, Stream
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.message import RequestTarget
-from s3bench.load.engine.recorder import (
-    SECOND_NS,
-    SLOT_NS,
-    IntervalCounter,
-    IntervalRecorder,
-)
+from s3bench.load.engine.recorder import SECOND_NS, SLOT_NS, IntervalCounter, IntervalRecorder
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Manner
 from s3bench.results.histogram import Histogram

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.load.engine.trace import (
-    COLUMNS,
-    Attempt,
-    Trace,
-    join_traces,
-    part_of,
-)
+from s3bench.load.engine.trace import COLUMNS, Attempt, Trace, join_traces, part_of
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Manner
 from tests.load.phases import DATA, SMALL, Scripted, request_on, response

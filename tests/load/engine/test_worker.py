@@ -28,13 +28,7 @@ from s3bench.load.engine.message import (
     StopPhase,
 )
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    Job,
-    Manner,
-    Phase,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Job, Manner, Phase, Rate, Share
 from s3bench.load.session.target import find_target
 from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings

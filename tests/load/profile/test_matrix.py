@@ -1,15 +1,7 @@
 import pytest
 
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.matrix import (
-    DATA_BYTES,
-    FULL,
-    QUICK,
-    Matrix,
-    matrix_phases,
-    parse_sizes_bytes,
-    parse_threads,
-)
+from s3bench.load.profile.matrix import DATA_BYTES, FULL, QUICK, Matrix, matrix_phases, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.profile import Job, KeyDistribution, Share
 from s3bench.load.profile.sizes import parse_sizes
 from s3bench.units import BadQuantity, exact_bytes

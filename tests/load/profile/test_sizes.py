@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.load.profile.sizes import (
-    SIZE_BYTES_MAX,
-    SLOTS,
-    Sizes,
-    fixed,
-    parse_sizes,
-)
+from s3bench.load.profile.sizes import SIZE_BYTES_MAX, SLOTS, Sizes, fixed, parse_sizes
 from s3bench.units import BadQuantity
 
 KIB = 1024

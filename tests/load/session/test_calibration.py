@@ -10,23 +10,9 @@ import pytest
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.operation import MIXABLE, OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Rate, Share
 from s3bench.load.profile.sizes import fixed, parse_sizes
-from s3bench.load.session.calibration import (
-    CALIBRATION_S,
-    WARMUP_S,
-    calibrate,
-    calibrated,
-    lone,
-    null_server,
-)
+from s3bench.load.session.calibration import CALIBRATION_S, WARMUP_S, calibrate, calibrated, lone, null_server
 from s3bench.load.session.running import RunRules
 
 RUN = "0123456789ab"

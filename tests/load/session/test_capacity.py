@@ -7,21 +7,9 @@ import pytest
 
 from s3bench.errors import BadInput
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    Job,
-    Phase,
-    Profile,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.profile.sizes import fixed
-from s3bench.load.session.capacity import (
-    DESCRIPTORS_OWN,
-    Capacity,
-    capacity_of,
-    check_capacity,
-    check_ports,
-)
+from s3bench.load.session.capacity import DESCRIPTORS_OWN, Capacity, capacity_of, check_capacity, check_ports
 from s3bench.run.machine import machine_facts
 
 GIB = 1024**3

@@ -11,17 +11,7 @@ from s3bench.cli.main import main
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.load.session.bucket import LiveBucket
-from tests.load.lyingserver import (
-    BUCKET,
-    Lie,
-    LyingServer,
-    Query,
-    Reply,
-    document,
-    objects_page,
-    refusal,
-    uploads_page,
-)
+from tests.load.lyingserver import BUCKET, Lie, LyingServer, Query, Reply, document, objects_page, refusal, uploads_page
 
 RUN = "0123456789ab"
 ROOT = f"s3bench/{RUN}/"

@@ -10,13 +10,7 @@ import pytest
 from s3bench.errors import S3BenchError
 from s3bench.load.engine.message import BeginPhase, RequestTarget
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import FAR, Inventory
 from s3bench.load.session.running import LoadRun, RunRules

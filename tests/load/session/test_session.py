@@ -13,23 +13,11 @@ from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.aggregation.slo import parse_slo
 from s3bench.load.engine.message import BeginPhase, RequestTarget, WorkerLost
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    Job,
-    Phase,
-    Profile,
-    Rate,
-    Share,
-)
+from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import CleanUpResult, LiveBucket
 from s3bench.load.session.inventory import FAR
-from s3bench.load.session.session import (
-    Beginning,
-    Event,
-    Measured,
-    Session,
-    Terms,
-)
+from s3bench.load.session.session import Beginning, Event, Measured, Session, Terms
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
 from tests.load.fakepool import FakePool, Told, doing

@@ -15,13 +15,7 @@ from s3bench.errors import BadInput
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Placement
 from s3bench.load.session.bucket import LiveBucket
-from s3bench.load.session.site import (
-    EMULATED_BUCKET,
-    Site,
-    emulated_site,
-    is_on_this_machine,
-    live_site,
-)
+from s3bench.load.session.site import EMULATED_BUCKET, Site, emulated_site, is_on_this_machine, live_site
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.load.fakepool import Named

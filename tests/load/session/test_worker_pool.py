@@ -12,21 +12,9 @@ import pytest
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import MachineError
 from s3bench.load.engine.interval_record import IntervalRecord
-from s3bench.load.engine.message import (
-    BeginPhase,
-    Keys,
-    PhaseEnded,
-    PreparePhase,
-    RequestTarget,
-)
+from s3bench.load.engine.message import BeginPhase, Keys, PhaseEnded, PreparePhase, RequestTarget
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import (
-    DataSet,
-    Job,
-    Manner,
-    Phase,
-    Share,
-)
+from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.worker_pool import WorkerPool

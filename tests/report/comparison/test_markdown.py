@@ -5,13 +5,7 @@ from collections.abc import Callable
 from s3bench.compare.comparison import compare
 from s3bench.report.comparison.markdown import render_markdown
 from s3bench.report.markdown import code
-from tests.compare.documents import (
-    BASE,
-    client,
-    result,
-    slower,
-    source,
-)
+from tests.compare.documents import BASE, client, result, slower, source
 from tests.report.comparison.test_text import comparison
 
 

@@ -8,13 +8,7 @@ import pytest
 
 from s3bench.compare.comparison import Comparison, compare
 from s3bench.report.comparison.text import render_comparison
-from tests.compare.documents import (
-    BASE,
-    client,
-    result,
-    slower,
-    source,
-)
+from tests.compare.documents import BASE, client, result, slower, source
 
 OLD = client("cli-crt", "2.36.0")
 

@@ -6,14 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec.structs import replace
 
-from s3bench.gate.planted_fault import (
-    FaultKind,
-    FaultVerdict,
-    PlantedFault,
-    SelfTest,
-    count_verdicts,
-    faults_for,
-)
+from s3bench.gate.planted_fault import FaultKind, FaultVerdict, PlantedFault, SelfTest, count_verdicts, faults_for
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict

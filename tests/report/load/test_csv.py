@@ -3,13 +3,7 @@
 import csv
 from io import StringIO
 
-from s3bench.report.load.csv import (
-    MATRIX_COLUMNS,
-    SECOND_COLUMNS,
-    matrix_csv,
-    second_row,
-    seconds_header,
-)
+from s3bench.report.load.csv import MATRIX_COLUMNS, SECOND_COLUMNS, matrix_csv, second_row, seconds_header
 from tests.report.loads import document, latency, load, result, second
 
 

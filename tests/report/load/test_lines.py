@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.report.load.lines import (
-    COMPLETED,
-    header_lines,
-    loop_line,
-    speed_text,
-)
+from s3bench.report.load.lines import COMPLETED, header_lines, loop_line, speed_text
 from tests.report.loads import load
 
 COMMAND, *EXAMPLE = (Path(__file__).parents[1] / "data" / "s3_benchmark_example.txt").read_text("utf-8").splitlines()

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.report.load.stress import (
-    StressJob,
-    StressProgress,
-    config_lines,
-    second_line,
-    size_text,
-    total_lines,
-)
+from s3bench.report.load.stress import StressJob, StressProgress, config_lines, second_line, size_text, total_lines
 
 _, TITLE, CONFIG, *SECONDS, ELAPSED, TOTAL = (
     (Path(__file__).parents[1] / "data" / "s4_example.txt").read_text("utf-8").splitlines()

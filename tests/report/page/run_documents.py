@@ -9,13 +9,7 @@ from s3bench.report.page.section import ChartFigure, Section
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import Failure, Measurement, Milestones
 from s3bench.results.timeline import RequestSpan, UsageSeries
-from tests.compare.documents import (
-    BASE,
-    client,
-    document,
-    result,
-    slower,
-)
+from tests.compare.documents import BASE, client, document, result, slower
 
 MILESTONES = Milestones(interpreter_start=0.04, imports_done=0.3, first_request=0.4, last_response=0.45, exit=0.46)
 SERIES = UsageSeries(at=(0.0, 0.1, 0.5), memory=(10 << 20, 80 << 20, 60 << 20), cores=(None, 1.25, 0.5))

@@ -5,22 +5,11 @@ from msgspec.structs import replace
 
 from s3bench.compare.comparison import Comparison, compare
 from s3bench.compare.difference import ChangeOutcome
-from s3bench.report.comparison.cells import (
-    change_text,
-    interval_text,
-    is_exact,
-    subject_text,
-)
+from s3bench.report.comparison.cells import change_text, interval_text, is_exact, subject_text
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.section import Headline, Section
 from s3bench.report.table import Table, Tone
-from tests.compare.documents import (
-    BASE,
-    client,
-    result,
-    slower,
-    source,
-)
+from tests.compare.documents import BASE, client, result, slower, source
 from tests.report.page.forest_reader import drawn, labels, layers
 
 OLD = client("cli-crt", "2.36.0")

@@ -8,14 +8,7 @@ import pytest
 
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.forest import (
-    ROWS_MAX,
-    ForestRow,
-    axis_title,
-    domain,
-    forest_chart,
-    forest_figure,
-)
+from s3bench.report.page.forest import ROWS_MAX, ForestRow, axis_title, domain, forest_chart, forest_figure
 from s3bench.report.page.forest_axis import change_ticks
 from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import METRICS_BY_NAME

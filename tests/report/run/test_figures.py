@@ -10,12 +10,7 @@ from s3bench.report.label import NAME_MAX, client_text, one_line, result_names, 
 from s3bench.report.run.figures import check_any, endpoint_text, estimate, estimates, shortfall
 from s3bench.results.document import Result
 from s3bench.results.metrics import METRICS_BY_NAME
-from tests.compare.documents import (
-    BASE,
-    client,
-    document,
-    result,
-)
+from tests.compare.documents import BASE, client, document, result
 from tests.report import loads
 from tests.report.runs import MEGABYTE, hostile, two_clients, with_failures
 

@@ -14,12 +14,7 @@ import pytest
 from s3bench.errors import BadInput
 from s3bench.report.run.hyperfine import render_hyperfine
 from s3bench.results.document import Document
-from tests.compare.documents import (
-    BASE,
-    document,
-    measurement,
-    result,
-)
+from tests.compare.documents import BASE, document, measurement, result
 from tests.report import loads
 from tests.report.runs import hostile, parsed, two_clients, with_failures
 

@@ -4,13 +4,7 @@ from collections import Counter
 
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.protocol.exchange import (
-    NO_BODY,
-    Break,
-    Reply,
-    RequestBody,
-    Segment,
-)
+from s3bench.s3.protocol.exchange import NO_BODY, Break, Reply, RequestBody, Segment
 from s3bench.s3.protocol.http import RequestHead, parse_head
 from s3bench.s3.wirelog import InjectedFault
 

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.s3.protocol.framing import (
-    LINE_BYTES_MAX,
-    TRAILER_BYTES_MAX,
-    Chunked,
-    Framing,
-    Nested,
-    Sized,
-    framing_of,
-)
+from s3bench.s3.protocol.framing import LINE_BYTES_MAX, TRAILER_BYTES_MAX, Chunked, Framing, Nested, Sized, framing_of
 from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head
 
 Outcome = tuple[bytes, dict[str, str], bytes] | str

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from s3bench.s3.protocol.http import (
-    BadRequest,
-    RequestHead,
-    parse_head,
-    render_date,
-    render_head,
-)
+from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head, render_date, render_head
 
 
 def parse(*lines: str) -> RequestHead:

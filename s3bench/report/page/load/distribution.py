@@ -13,12 +13,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from s3bench.report.load.cells import (
-    LoadPhase,
-    LoadRow,
-    count_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import LoadPhase, LoadRow, count_text, seconds_text
 from s3bench.report.page import theme
 from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, color_and_shape, constant, layered, series_styles
 from s3bench.report.page.section import ChartFigure

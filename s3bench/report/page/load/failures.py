@@ -3,13 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.report.label import clipped
-from s3bench.report.load.cells import (
-    NOTHING,
-    LoadPhase,
-    LoadRow,
-    count_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import NOTHING, LoadPhase, LoadRow, count_text, seconds_text
 from s3bench.report.table import Table, TableColumn, column
 from s3bench.results.load import Failures
 from s3bench.units import render_bytes

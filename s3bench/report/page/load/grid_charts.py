@@ -15,15 +15,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import chart_of, color_and_shape, layered, series_styles
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
-from s3bench.report.page.load.grid import (
-    RATE,
-    THROUGHPUT,
-    Grid,
-    Measure,
-    count_number,
-    latency_measure,
-    size_number,
-)
+from s3bench.report.page.load.grid import RATE, THROUGHPUT, Grid, Measure, count_number, latency_measure, size_number
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_title, log_y, seconds_unit
 

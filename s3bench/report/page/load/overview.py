@@ -17,12 +17,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.report.load.notes import (
-    NODES,
-    Note,
-    document_notes,
-    phase_notes,
-)
+from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.page.section import Line
 from s3bench.report.table import Table, Tone, without_empty

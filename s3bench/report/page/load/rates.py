@@ -6,12 +6,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.label import clipped
-from s3bench.report.load.cells import (
-    LoadRow,
-    latency_of,
-    rate_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import LoadRow, latency_of, rate_text, seconds_text
 from s3bench.report.page import theme
 from s3bench.report.page.chart import chart_of, color_and_shape, series_styles
 from s3bench.report.page.section import ChartFigure

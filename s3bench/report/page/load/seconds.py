@@ -5,13 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from s3bench.report.load.cells import (
-    LoadRow,
-    bytes_rate_text,
-    count_text,
-    rate_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import LoadRow, bytes_rate_text, count_text, rate_text, seconds_text
 from s3bench.report.table import Table, column
 from s3bench.results.document import Document
 from s3bench.results.load import Second

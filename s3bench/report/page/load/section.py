@@ -4,29 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from s3bench.report.label import clipped
-from s3bench.report.load.cells import (
-    LoadPhase,
-    LoadRow,
-    bytes_rate,
-    load_phases,
-    load_rows,
-)
+from s3bench.report.load.cells import LoadPhase, LoadRow, bytes_rate, load_phases, load_rows
 from s3bench.report.load.matrix import cells
 from s3bench.report.load.notes import NODES, phase_notes
 from s3bench.report.page.load.backdrop import Instance, backdrop
-from s3bench.report.page.load.distribution import (
-    SERIES_MAX,
-    distributions,
-    histogram_figure,
-    percentile_figure,
-)
+from s3bench.report.page.load.distribution import SERIES_MAX, distributions, histogram_figure, percentile_figure
 from s3bench.report.page.load.failures import failure_table
-from s3bench.report.page.load.grid import (
-    Grid,
-    by_group,
-    grid_table,
-    grids,
-)
+from s3bench.report.page.load.grid import Grid, by_group, grid_table, grids
 from s3bench.report.page.load.grid_charts import grid_figures
 from s3bench.report.page.load.headline import fastest, grid_headline, load_headline
 from s3bench.report.page.load.overview import (

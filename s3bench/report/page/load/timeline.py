@@ -9,22 +9,11 @@ from typing import Any
 
 import altair as alt
 
-from s3bench.report.load.cells import (
-    LoadRow,
-    bytes_rate_text,
-    ranges_text,
-    rate_text,
-    seconds_text,
-)
+from s3bench.report.load.cells import LoadRow, bytes_rate_text, ranges_text, rate_text, seconds_text
 from s3bench.report.page import theme
 from s3bench.report.page.chart import Layered, chart_of, color_and_shape, constant, layered, series_styles
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
-from s3bench.report.page.load.seconds import (
-    PERCENTILES,
-    SecondsSpan,
-    seconds_table,
-    spans,
-)
+from s3bench.report.page.load.seconds import PERCENTILES, SecondsSpan, seconds_table, spans
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_y, seconds_unit
 from s3bench.results.load import Load

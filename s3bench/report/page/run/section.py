@@ -3,29 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.page.run.axis import TOTAL_TIME
-from s3bench.report.page.run.benchmark import (
-    Benchmark,
-    ClientResults,
-    benchmarks_of,
-    clients_of,
-)
-from s3bench.report.page.run.detail import (
-    TABLE_ROWS_MAX,
-    Detail,
-    Level,
-    detail_of,
-)
+from s3bench.report.page.run.benchmark import Benchmark, ClientResults, benchmarks_of, clients_of
+from s3bench.report.page.run.detail import TABLE_ROWS_MAX, Detail, Level, detail_of
 from s3bench.report.page.run.dots import dots_chart, dots_words, usage_figure
 from s3bench.report.page.run.ecdf import ecdf_chart
 from s3bench.report.page.run.headline import run_headline
 from s3bench.report.page.run.line import failure_lines, head_lines
 from s3bench.report.page.run.memory import memory_chart, memory_words, sampled_runs
-from s3bench.report.page.run.ratio import (
-    STRIPS_MAX,
-    overview_chart,
-    strip_charts,
-    timed_rows,
-)
+from s3bench.report.page.run.ratio import STRIPS_MAX, overview_chart, strip_charts, timed_rows
 from s3bench.report.page.run.requests import requests_chart
 from s3bench.report.page.run.table import runs_table, summary_table
 from s3bench.report.page.run.waterfall import steps_of, waterfall_chart, waterfall_table

@@ -11,13 +11,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, constant, layered, present, series_styles
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_x, log_y, objective_unit
-from s3bench.report.tune.cells import (
-    bytes_text,
-    front_of,
-    roles,
-    setting_words,
-    value_text,
-)
+from s3bench.report.tune.cells import bytes_text, front_of, roles, setting_words, value_text
 from s3bench.tune.study_result import SettingFigures, StudyResult
 from s3bench.units import render_bytes
 

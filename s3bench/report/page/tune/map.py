@@ -8,12 +8,7 @@ from s3bench.report.page.chart import Layered
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.tune.cells import slower_than
-from s3bench.report.tune.heatmap import (
-    CellState,
-    Heatmap,
-    HeatmapCell,
-    heatmaps,
-)
+from s3bench.report.tune.heatmap import CellState, Heatmap, HeatmapCell, heatmaps
 from s3bench.report.tune.tables import heatmap_table
 from s3bench.tune.study_result import StudyResult
 

@@ -13,16 +13,7 @@ from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from tests.compare.documents import client, document, result
 from tests.report.page.chart_reader import assert_is_drawn
-from tests.report.page.run_documents import (
-    SPAN,
-    classic_beside_crt,
-    data,
-    figure_of,
-    figures,
-    labels,
-    many,
-    timed,
-)
+from tests.report.page.run_documents import SPAN, classic_beside_crt, data, figure_of, figures, labels, many, timed
 from tests.report.runs import HOSTILE, hostile, with_failures
 
 SECONDS = METRICS_BY_NAME["total_time"].unit

@@ -5,12 +5,7 @@ from dataclasses import replace
 import pytest
 
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.trend.chart import (
-    POINTS_MAX,
-    TABLE_MAX,
-    trend_chart,
-    trend_figure,
-)
+from s3bench.report.page.trend.chart import POINTS_MAX, TABLE_MAX, trend_chart, trend_figure
 from s3bench.report.page.trend.section import DRAWN_POINTS_MAX, trend_section
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.table import Tone
