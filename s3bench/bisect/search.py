@@ -263,10 +263,12 @@ class _SearchState:
         ends = self._ends(is_swapped=False)
         if isinstance(ends, VersionComparison):
             return ends
-        if ends.outcome is ComparisonOutcome.UNCHANGED and _may_be_better(ends):
-            ends = self._ends(is_swapped=True)
-            if isinstance(ends, VersionComparison):
-                return ends
+        if ends.outcome in {ComparisonOutcome.UNCHANGED, ComparisonOutcome.UNDECIDED} and _may_be_better(ends):
+            swapped = self._ends(is_swapped=True)
+            if isinstance(swapped, VersionComparison):
+                return swapped
+            if swapped.outcome is ComparisonOutcome.CHANGED or ends.outcome is ComparisonOutcome.UNCHANGED:
+                ends = swapped
         if ends.outcome is not ComparisonOutcome.CHANGED:
             return self._nothing(ends)
         return self._step(ends) or self._confirmation(ends) or self._found(ends)
@@ -302,12 +304,12 @@ class _SearchState:
         return self._asked(ends, ComparisonPurpose.STEP, 0, opened[len(opened) // 2])
 
     def _confirmation(self, ends: ComparisonResult) -> VersionComparison | None:
-        """Compare the first changed version with the last unchanged one, unless a step did so already.
+        """Compare the first changed version with the last unchanged one, unless they are the ends.
 
         It can only withdraw a result, so it needs no share of the error.
         """
         low, high = self._range
-        if not low:
+        if (low, high) == (0, self._last):
             return None
         comparison = self._asked(ends, ComparisonPurpose.CONFIRMATION, low, high)
         return None if self._result_of(comparison) else comparison
@@ -384,8 +386,7 @@ class _SearchState:
     @property
     def _undecided_count(self) -> int:
         undecided = {ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
-        counted = [each for each in self.answers if each.comparison.purpose is not ComparisonPurpose.CONFIRMATION]
-        return sum(each.outcome in undecided for each in counted)
+        return sum(each.outcome in undecided for each in self._steps)
 
     def _found(self, ends: ComparisonResult) -> SearchResult:
         low, high = self._range
@@ -406,11 +407,22 @@ class _SearchState:
         )
         if self._undecided_count > UNDECIDED_MAX:
             found = replace(found, reasons=(f"{self._undecided_count} comparisons were undecided",))
-        if self._confirmed is not None and self._confirmed.outcome is ComparisonOutcome.UNCHANGED:
-            reason = f"{self._name(high)} does not differ from {self._name(low)} by as much as the ends do"
-            why = "there were several smaller changes, or one of the comparisons is wrong"
-            found = replace(found, ending=Ending.UNSETTLED, reasons=(reason, why))
+        if reasons := self._doubts():
+            found = replace(found, ending=Ending.UNSETTLED, reasons=reasons)
         return found
+
+    def _doubts(self) -> tuple[str, ...]:
+        """Why the confirmation withdraws the result. An undecided one does not: its controls have shown a change."""
+        confirmed = self._confirmed
+        if confirmed is None or confirmed.outcome is ComparisonOutcome.CHANGED:
+            return ()
+        older, newer = self._name(confirmed.comparison.older), self._name(confirmed.comparison.newer)
+        if confirmed.outcome is ComparisonOutcome.UNCHANGED:
+            reason = f"{newer} does not differ from {older} by as much as the ends do"
+            return reason, "there were several smaller changes, or one of the comparisons is wrong"
+        if confirmed.outcome is ComparisonOutcome.UNDECIDED and confirmed.row is not None:
+            return ()
+        return f"the direct comparison of {newer} with {older} is {confirmed.outcome}", *confirmed.reasons
 
     @cached_property
     def _confirmed(self) -> ComparisonResult | None:
@@ -439,7 +451,7 @@ class _SearchState:
         if confirmed is None:
             return
         older, newer = self._name(confirmed.comparison.older), self._name(confirmed.comparison.newer)
-        if confirmed.outcome not in {ComparisonOutcome.CHANGED, ComparisonOutcome.UNCHANGED}:
+        if confirmed.outcome is ComparisonOutcome.UNDECIDED:
             reasons = "; ".join(confirmed.reasons)
             yield f"the direct comparison of {newer} with {older} is {confirmed.outcome}: {reasons}"
         elif confirmed.row is not None and (part := _compared(confirmed.row, whole)):

@@ -158,6 +158,26 @@ def test_a_version_that_is_better_is_found_too() -> None:
     assert found.size is not None
 
 
+def test_a_certain_improvement_is_found_beside_a_metric_that_stays_undecided() -> None:
+    policy = Policy(metrics=(TIME, MEMORY), zones=ZONES)
+    ends = bisection(policy=policy).next(())
+    assert isinstance(ends, VersionComparison)
+    undecided = comparison_result(ends, (paired(ratios(0.0, 0.2), ratios(-0.3, 0.001)),))
+    assert undecided.outcome is ComparisonOutcome.UNDECIDED
+    swapped = bisection(policy=policy).next((undecided,))
+    assert isinstance(swapped, VersionComparison)
+    assert swapped.is_swapped
+    better = comparison_result(swapped, (paired(ratios(0.0, 0.2), ratios(0.43, 0.001)),))
+    step = bisection(policy=policy).next((undecided, better))
+    assert isinstance(step, VersionComparison)
+    assert (step.purpose, step.policy.metrics, step.is_swapped) == (ComparisonPurpose.STEP, (MEMORY,), True)
+    same = comparison_result(swapped, (paired(ratios(0.0, 0.001), ratios(0.0, 0.001)),))
+    assert same.outcome is ComparisonOutcome.UNCHANGED
+    nothing = bisection(policy=policy).next((undecided, same))
+    assert isinstance(nothing, SearchResult)
+    assert (nothing.ending, nothing.reasons) == (Ending.UNSETTLED, undecided.reasons)
+
+
 def test_the_size_is_of_the_change_alone_where_others_came_before_and_after() -> None:
     takes = tuple(1.0 + 0.015 * (place >= 3) + 0.10 * (place >= 20) + 0.08 * (place >= 28) for place in range(32))
     found, _ = search(bisection(), Machine(takes))
@@ -269,6 +289,39 @@ def test_ends_whose_controls_fail_are_compared_once_more_and_then_no_more() -> N
         bisection(), lambda asked: replace(exact(asked), outcome=ComparisonOutcome.WITHDRAWN, reasons=("loud",))
     )
     assert (found.ending, found.reasons, len(answers)) == (Ending.UNSETTLED, ("loud",), 2)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ending", "comparisons"),
+    [
+        (ComparisonOutcome.WITHDRAWN, Ending.UNSETTLED, 2),
+        (ComparisonOutcome.FAILED, Ending.UNSETTLED, 1),
+        (ComparisonOutcome.UNDECIDED, Ending.FOUND, 1),
+    ],
+)
+def test_a_confirmation_without_working_controls_withdraws_the_answer(
+    outcome: ComparisonOutcome, ending: Ending, comparisons: int
+) -> None:
+    exact = Machine(step_at(20))
+
+    def unconfirmed(comparison: VersionComparison) -> ComparisonResult:
+        answer = exact(comparison)
+        is_last = comparison.purpose is ComparisonPurpose.CONFIRMATION
+        return replace(answer, outcome=outcome, reasons=("loud",)) if is_last else answer
+
+    found, answers = search(bisection(), unconfirmed)
+    assert (found.ending, found.last, found.first) == (ending, 19, 20)
+    assert sum(each.comparison.purpose is ComparisonPurpose.CONFIRMATION for each in answers) == comparisons
+    told = "; ".join(found.reasons or found.notes)
+    assert "the direct comparison of 1.20 with 1.19 is" in told
+    assert "loud" in told
+
+
+def test_a_version_next_to_the_older_end_is_confirmed_with_controls_too() -> None:
+    found, answers = search(bisection(), Machine(step_at(1)))
+    assert (found.ending, found.last, found.first, found.sized_from) == (Ending.FOUND, 0, 1, 0)
+    last = answers[-1].comparison
+    assert (last.purpose, last.older, last.newer) == (ComparisonPurpose.CONFIRMATION, 0, 1)
 
 
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been() -> None:
