@@ -8,7 +8,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -57,25 +57,35 @@ def safe_streams() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def print_styled(text: str) -> None:
-    """Write text with styles to stdout; other control characters are escaped."""
-    stream = unescaped(sys.stdout)
-    stream.write(visible_styled(text))
-    stream.flush()
+def print_styled(text: str, *, unsaved: Callable[[], bytes] | None = None) -> None:
+    """Write text with styles to stdout; other control characters are escaped.
+
+    If that fails, `unsaved`, measured results that are in no file yet, are saved in one that the error names.
+    """
+    with _rescued(unsaved):
+        stream = unescaped(sys.stdout)
+        stream.write(visible_styled(text))
+        stream.flush()
 
 
 def print_whole(content: bytes, *, is_measured: bool = False) -> None:
     """Write a document to stdout. If that fails, measured results are saved in a file that the error names."""
-    try:
+    with _rescued((lambda: content) if is_measured else None):
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _rescued(unsaved: Callable[[], bytes] | None) -> Iterator[None]:
+    try:
+        yield
     except MachineError as error:
-        if not is_measured:
+        if unsaved is None:
             raise
         from s3bench.results.file import rescue  # noqa: PLC0415 (`--help` does without)
 
-        raise MachineError(error.what, error.why, rescue(content)) from error
+        raise MachineError(error.what, error.why, rescue(unsaved())) from error
 
 
 def unescaped(stream: TextIO) -> TextIO:

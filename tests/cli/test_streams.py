@@ -2,8 +2,10 @@
 
 import io
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 import pytest
@@ -13,6 +15,7 @@ from rich.text import Text
 from s3bench.cli.console import stderr_console
 from s3bench.cli.progress import ticker_for
 from s3bench.cli.streams import print_styled, print_whole, safe_streams
+from s3bench.errors import MachineError
 
 _HOSTILE = "\x1b]0;title\x07\x9b2J\u202e\udcff"
 _SHOWN = "\\u001b]0;title\\u0007\\u009b2J\\u202e\\udcff"
@@ -56,6 +59,20 @@ def test_reports_keep_their_styles_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     with one_terminal(monkeypatch) as terminal:
         print_styled(f"\x1b[31mred\x1b[0m {_HOSTILE}")
     assert terminal.text == f"\x1b[31mred\x1b[0m {_SHOWN}"
+
+
+def test_a_table_that_stdout_does_not_take_is_kept_as_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    fixes = []
+    for unsaved in (None, lambda: b"{}"):
+        with Path("/dev/full").open("w") as full:
+            monkeypatch.setattr(sys, "stdout", full)
+            with safe_streams(), pytest.raises(MachineError) as failed:
+                print_styled("FAIL", unsaved=unsaved)
+        fixes.append(failed.value.fix)
+    (saved,) = tmp_path.iterdir()
+    assert saved.read_bytes() == b"{}"
+    assert fixes == ["redirect it to a disk with free space", f"the results were saved in {saved}"]
 
 
 def test_documents_stay_json_and_bytes_that_are_no_utf_8_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

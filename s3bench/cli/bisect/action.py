@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from os import environ
 from pathlib import Path
 from random import SystemRandom
@@ -72,7 +73,8 @@ def _print(options: BisectOptions, record: BisectRecord) -> None:
         print_whole(encode_bisect(record), is_measured=True)
         return
     width, color = stdout_width(), stdout_paints()
-    print_styled(render_bisection(record, width=width, color=color, kept=options.kept))
+    unsaved = None if options.kept else partial(encode_bisect, record)
+    print_styled(render_bisection(record, width=width, color=color, kept=options.kept), unsaved=unsaved)
 
 
 def _searched(options: BisectOptions) -> BisectRecord:

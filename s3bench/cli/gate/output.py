@@ -110,7 +110,8 @@ class GateOutput:
             return
         verbose, said = self._options.verbose, self._said
         width, color = stdout_width(), stdout_paints()
-        print_styled(render_gate(record, width=width, color=color, verbose=verbose, kept=kept, said=said))
+        text = render_gate(record, width=width, color=color, verbose=verbose, kept=kept, said=said)
+        print_styled(text, unsaved=None if kept else partial(encode_record, record))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from os import environ
 from random import SystemRandom
 from time import monotonic
@@ -90,7 +91,8 @@ def _finish(options: GateOptions, test: SelfTest) -> SelfTest:
         print_whole(encode_self_test(done), is_measured=True)
     else:
         width, color = stdout_width(), stdout_paints()
-        print_styled(render_self_test(done, width=width, color=color))
+        unsaved = None if options.output else partial(encode_self_test, done)
+        print_styled(render_self_test(done, width=width, color=color), unsaved=unsaved)
     return done
 
 
