@@ -13,21 +13,39 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from s3bench.bisect.search import Bisection, ComparisonResult, SearchResult
+from s3bench.bisect.search import Bisection, ComparisonOutcome, ComparisonResult, SearchResult
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
+from s3bench.gate.row import GateRow
 from s3bench.profiling.explanation import Explanation
 from s3bench.results.versioned import decode_versioned
+from s3bench.spec.suite import Suite
 
 RECORD_VERSION = 2
 _FLOOR_OF_D1_SINCE = 2
+_AS_WRITTEN = "pass a record as `s3bench bisect -o FILE` wrote it"
 _Error = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options that a continued search takes again: `s3bench bisect --help` describes them.
+
+    `suite` is null in a record of a version in which --select chose from all benchmarks. `pins` are the versions of all
+    packages beside a dependency that is bisected.
+    """
+
+    files: tuple[str, ...] = ()
+    select: str | None = None
+    suite: Suite | None = None
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 600.0
+    tls: bool = False
+    pins: dict[str, str] | None = None
+
+
 class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One bisection. Times are UTC in ISO 8601; `machine` and `options` are as in a results document.
+    """One bisection. Times are UTC in ISO 8601; `machine` is as in a results document.
 
     `client` is the client's name; `versions` are its versions, the older end first, or those of `dependency`, if that
     is given, under the version `base` of the client. `left_out` describes the versions that are not searched.
@@ -42,7 +60,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ended_at: str | None = None
     command_line: tuple[str, ...] = ()
     machine: dict[str, Any] = {}
-    options: dict[str, Any] = {}
+    options: SearchOptions = SearchOptions()
     client: str
     dependency: str = ""
     base: str = ""
@@ -51,7 +69,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     benchmarks: tuple[str, ...]
     policy: Policy
     error: _Error
-    seed: int
+    seed: Annotated[int, msgspec.Meta(ge=0)]
     warnings: tuple[str, ...] = ()
     answers: tuple[ComparisonResult, ...] = ()
     unfinished: tuple[ClientCellEvidence, ...] = ()
@@ -117,6 +135,8 @@ def _with_former_limits(record: BisectRecord) -> BisectRecord:
 
 def _check(record: BisectRecord, source: str) -> None:
     """Check what types cannot express, so that a record edited by hand is rejected before anything runs."""
+    if len(set(record.versions)) < len(record.versions):
+        raise BadInput(f"{source}: $.versions: a version is listed twice", fix=_AS_WRITTEN)
     try:
         check_gating((*record.policy.metrics, *record.policy.zones))
         check_looks(record.policy.looks)
@@ -128,5 +148,25 @@ def _check(record: BisectRecord, source: str) -> None:
         if not 0 <= older < newer < len(record.versions):
             raise BadInput(
                 f"{source}: $.answers[{number}].comparison: {older} and {newer} are not two places in order",
-                fix="pass a record as `s3bench bisect -o FILE` wrote it",
+                fix=_AS_WRITTEN,
             )
+        for name, row in (("row", result.row), *((f"others[{place}]", row) for place, row in enumerate(result.others))):
+            _check_row(row, record, f"{source}: $.answers[{number}].{name}")
+        if result.row is None and result.outcome is ComparisonOutcome.CHANGED:
+            raise BadInput(f"{source}: $.answers[{number}].row: a change needs a row", fix=_AS_WRITTEN)
+    if record.found is not None:
+        _check_row(record.found.size, record, f"{source}: $.found.size")
+        for name in ("last", "first", "sized_from"):
+            place = getattr(record.found, name)
+            if place is not None and not 0 <= place < len(record.versions):
+                raise BadInput(f"{source}: $.found.{name}: there is no version {place}", fix=_AS_WRITTEN)
+
+
+def _check_row(row: GateRow | None, record: BisectRecord, where: str) -> None:
+    if row is None:
+        return
+    if row.benchmark not in {"", *record.benchmarks}:
+        raise BadInput(f"{where}.benchmark: {row.benchmark!r} is none of $.benchmarks", fix=_AS_WRITTEN)
+    for name in ("change", "low", "high"):
+        if (value := getattr(row, name)) is not None and value <= -1:
+            raise BadInput(f"{where}.{name}: {value:g} would leave nothing of the baseline", fix=_AS_WRITTEN)

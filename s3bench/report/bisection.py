@@ -112,7 +112,7 @@ def sentences(record: BisectRecord) -> Iterator[str]:
     found = record.found
     if found is None:
         if following := len(record.answers):
-            yield f"{following} comparisons are made"
+            yield f"comparisons made: {following:,}"
         return
     yield from found.reasons
     if found.ending in {Ending.FOUND, Ending.SUSPECTS}:
@@ -121,7 +121,10 @@ def sentences(record: BisectRecord) -> Iterator[str]:
             "if it changed several times, this is one of the changes"
         )
     if found.ending is Ending.UNSETTLED and found.first is None:
-        yield "a longer benchmark, a quieter machine or more pairs (--pairs 20,40,80,160) may settle it"
+        if found.size is not None and found.size.change is None:
+            yield f"choose a metric that is measured there; {found.metric} is not"
+        else:
+            yield "a longer benchmark, a quieter machine or more pairs (--pairs 20,40,80,160) may settle it"
     if found.ending is Ending.NO_CHANGE:
         yield from _bounds(record)
         yield "temporary changes between the two ends are not detected"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.bisect.record import RECORD_VERSION, BisectRecord, encode_bisect, parse_bisect
-from s3bench.bisect.search import Ending, VersionComparison, comparison_result
+from s3bench.bisect.search import Ending, SearchResult, VersionComparison, comparison_result
 from s3bench.errors import BadInput
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import paired, ratios
@@ -70,11 +70,22 @@ def test_the_subject_names_what_has_the_versions() -> None:
         (lambda raw: raw["policy"]["looks"].update(pairs=[10, 10]), "ascend"),
         (lambda raw: raw["answers"][0]["comparison"].update(newer=4), "0 and 4 are not"),
         (lambda raw: raw["answers"][0]["comparison"].update(older=3), "3 and 3 are not"),
+        (lambda raw: raw.update(versions=["2.34.0"] * 4), "listed twice"),
+        (lambda raw: raw.update(seed=-1), "seed"),
+        (lambda raw: raw["options"].update(timeout="abc"), "options.timeout"),
+        (lambda raw: raw["options"].update(timeout=-1), "options.timeout"),
+        (lambda raw: raw["options"].update(files=5), "options.files"),
+        (lambda raw: raw["options"].update(suite="zz"), "options.suite"),
+        (lambda raw: raw["options"].update(select=5), "options.select"),
+        (lambda raw: raw["answers"][0].update(row=None), "answers[0].row: a change needs a row"),
+        (lambda raw: raw["answers"][0]["row"].update(benchmark="other"), "'other' is none of"),
+        (lambda raw: raw["answers"][0]["row"].update(change=-1), "answers[0].row.change: -1 would leave nothing"),
+        (lambda raw: raw["found"].update(first=99), "found.first: there is no version 99"),
         (lambda raw: raw.clear(), "not a record of a bisection"),
     ],
 )
 def test_what_is_no_record_is_refused_in_words(spoil: Callable[[dict[str, Any]], None], said: str) -> None:
-    raw = json.loads(encode_bisect(done(1)))
+    raw = json.loads(encode_bisect(replace(done(1), found=SearchResult(ending=Ending.FOUND, error=0.05))))
     spoil(raw)
     with pytest.raises(BadInput) as caught:
         parse_bisect(json.dumps(raw).encode(), source="x.json")

@@ -168,6 +168,8 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
         (("--resume", "x.json", "--seed", "1"), "seed"),
         (("--resume", "missing.json"), "missing.json"),
         ((*ENDS, "--metric", "total_tme"), "did you mean total_time?"),
+        ((*ENDS, "--metric", "p95_memory"), "bisect does not measure it"),
+        ((*ENDS, "--metric", "load.latency.p99"), "bisect does not measure it"),
         ((*ENDS, "--pairs", "10,9"), "ascend"),
         ((*ENDS, "--pairs", "4"), "too few to show any change"),
         ((*ENDS, "--zone", "total_time=1"), "--zone"),
@@ -206,6 +208,15 @@ def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, 
     record["options"]["select"] = "download and 4KB"
     file.write_text(json.dumps(record))
     with pytest.raises(BadInput, match="not those of the record"):
+        run("--resume", file)
+
+
+def test_a_record_of_a_client_that_is_not_there_is_refused(run: Bisect, machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    run(*ENDS, "-o", file, "--max-time", "1m")
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps({**record, "client": "nope"}))
+    with pytest.raises(BadInput, match="there is no client `nope`"):
         run("--resume", file)
 
 

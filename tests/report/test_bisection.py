@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord
-from s3bench.bisect.search import ComparisonOutcome, VersionComparison, comparison_result, failed_comparison
+from s3bench.bisect.search import ComparisonOutcome, Ending, VersionComparison, comparison_result, failed_comparison
 from s3bench.gate.policy import Policy
 from s3bench.report.bisection import answer_line, render_bisection
 from tests.gate.evidence_maker import paired, ratios
@@ -98,11 +98,23 @@ def test_an_end_that_does_not_run_is_told_with_its_reason() -> None:
     assert lines[1].strip() == "it was yanked"
 
 
+def test_more_pairs_are_not_advised_for_what_is_not_measured() -> None:
+    record = record_of(lambda _: 1.0)
+    assert record.found is not None
+    assert record.found.size is not None
+    advice = "a longer benchmark, a quieter machine or more pairs"
+    unsettled = replace(record.found, ending=Ending.UNSETTLED)
+    assert any(advice in line for line in render(replace(record, found=unsettled)))
+    lines = render(replace(record, found=replace(unsettled, size=replace(record.found.size, change=None))))
+    assert not any(advice in line for line in lines)
+    assert "  choose a metric that is measured there; total_time is not" in lines
+
+
 def test_what_is_not_done_tells_how_to_go_on() -> None:
     record = replace(record_of(slower_from(5), most=2), stopped="interrupted")
     lines = render(record, kept=Path("my bisect.json"))
     assert lines[0] == "not done: cli-crt: interrupted"
-    assert "  2 comparisons are made" in lines
+    assert "  comparisons made: 2" in lines
     assert lines[-1] == "continue with: s3bench bisect --resume 'my bisect.json'"
 
 

@@ -17,7 +17,7 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
 from s3bench.bisect.explaining import may_be_explained, with_explanation
 from s3bench.bisect.live import BisectStatus, Provider, measurer, recorded, run_bisection, title_of
-from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
+from s3bench.bisect.record import BisectRecord, SearchOptions, encode_bisect, parse_bisect
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions
 from s3bench.cli.definitions import runnable
@@ -28,6 +28,7 @@ from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.package import by_line
 from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
 from s3bench.clients.releases import base_of, combinable, installed_combination, installed_release, releases_between
 from s3bench.clients.store import ClientStore
 from s3bench.clients.versions import published_between
@@ -113,13 +114,13 @@ def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tupl
     record = BisectRecord(
         **command_origin(),
         **machine_origin(),
-        options={
-            "files": [str(path) for path in options.files],
-            "select": options.select,
-            "suite": options.suite or Suite.DEFAULT.value,
-            "timeout": options.timeout,
-            "tls": options.tls,
-        },
+        options=SearchOptions(
+            files=tuple(map(str, options.files)),
+            select=options.select,
+            suite=Suite(options.suite or Suite.DEFAULT),
+            timeout=options.timeout,
+            tls=options.tls,
+        ),
         client=str(spec.kind),
         versions=(),
         benchmarks=tuple(title_of(definition) for definition in definitions),
@@ -161,18 +162,16 @@ def _with_versions(record: BisectRecord, options: BisectOptions, spec: ClientSpe
         warnings=(*record.warnings, *found.notes),
         dependency=options.dependency,
         base=base.version,
-        options={**record.options, "pins": base.pins},
+        options=replace(record.options, pins=base.pins),
     )
 
 
 def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     record = parse_bisect(read_whole(path, of="the record of a bisection"), source=str(path))
     asked = record.options
-    files = tuple(Path(file) for file in asked.get("files", ()))
-    client = ClientSpec(kind=record.client)
-    # A record without a suite is of a version in which -k selected from all benchmarks.
-    suite = asked.get("suite") or (Suite.FULL if asked.get("select") else Suite.DEFAULT)
-    definitions = runnable(client, files, select=asked.get("select"), suite=suite)
+    client = ClientSpec(kind=known_client(record.client, said=f"{path}: $.client").name)
+    suite = asked.suite or (Suite.FULL if asked.select else Suite.DEFAULT)
+    definitions = runnable(client, tuple(map(Path, asked.files)), select=asked.select, suite=suite)
     if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
             f"{path}: the benchmarks are not those of the record",
@@ -192,7 +191,7 @@ def _provider(record: BisectRecord, progress: Ticker) -> Provider:
     if not record.dependency:
         return lambda place: installed_release(kind, record.versions[place], store, note)
     base = base_of(kind, record.base, record.dependency, store, note)
-    if base.pins != record.options.get("pins"):
+    if base.pins != record.options.pins:
         raise BadInput(
             f"{base.name} has other dependencies than in the record",
             "results with different ones cannot be combined",
@@ -207,9 +206,9 @@ def _measured(
     """Yield the record as it grows."""
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
     progress.say(f"{record.subject}: {len(record.versions)} versions, {record.versions[0]} to {record.versions[-1]}")
-    with open_bench(stub_server(tls=bool(record.options.get("tls"))), say=progress.say) as bench:
+    with open_bench(stub_server(tls=record.options.tls), say=progress.say) as bench:
         provide = _provider(record, progress)
-        settings = Settings(interval_s=None, timeout_s=float(record.options.get("timeout", 600)))
+        settings = Settings(interval_s=None, timeout_s=record.options.timeout)
         measure = measurer(bench, definitions, provide, settings, now=monotonic, deadline_s=deadline_s)
         statuses = run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic)
         out_of_time = f"--max-time {options.max_time} has passed"

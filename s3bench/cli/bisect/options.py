@@ -16,6 +16,7 @@ PAIRS = "20,40,80"
 32 versions with suspects where the change is 1.5 times the noise of a pair; eighty one in fifty (simulated)."""
 
 _METRICS = ("total_time",)
+_NEVER_MEASURED = ("p50_", "p95_", "load.")
 _RESUMED_WITH = frozenset({"resume", "max_time", "explains", "as_json", "quiet"})
 
 
@@ -76,7 +77,18 @@ class BisectOptions:
     def policy(self) -> Policy:
         """Metrics, zones and looks; the levels are the search's."""
         return Policy(
-            metrics=check_gating(self.metrics or _METRICS),
+            metrics=_measured(check_gating(self.metrics or _METRICS)),
             zones=dict(parse_indifference_zone(text) for text in self.zones),
             looks=parse_looks(self.pairs),
         )
+
+
+def _measured(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    for name in metrics:
+        if name.startswith(_NEVER_MEASURED):
+            raise BadInput(
+                f"--metric {name}: bisect does not measure it",
+                "nothing is sampled while versions are compared, and no load is run",
+                "use total_time, cpu_time, peak_memory or another metric of single runs",
+            )
+    return metrics
