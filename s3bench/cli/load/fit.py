@@ -1,5 +1,6 @@
 """Runs `s3bench load --fit`: reads an access log, and writes the profile that was fitted to it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -7,11 +8,12 @@ import msgspec
 
 import s3bench
 from s3bench.cli.load.options import LoadOptions
-from s3bench.cli.progress import ticker_for
+from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
+from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.nginx import COMBINED
-from s3bench.load.access_log.reading import read_log
+from s3bench.load.access_log.reading import LogReading, read_log
 from s3bench.load.access_log.time_selection import TimeSelection
 from s3bench.load.fitting.fitted_profile import fitted_profile, render_fitted, summary
 from s3bench.load.fitting.fitted_workload import FittedWorkload
@@ -19,7 +21,7 @@ from s3bench.load.fitting.log_observer import LogObserver
 from s3bench.load.fitting.workload_fitting import fit_workload
 from s3bench.results.file import check_distinct, check_output, write_whole
 
-_LINES_A_MESSAGE = 100_000
+_REQUESTS_A_MESSAGE = 100_000
 
 
 def fit(options: LoadOptions) -> None:
@@ -59,9 +61,9 @@ def _fitted(options: LoadOptions, log: Path) -> FittedWorkload:
     selection = TimeSelection(from_s=options.from_s, to_s=options.to_s, span_s=options.span_s)
     observer = LogObserver()
     with ticker_for("lines", quiet=options.quiet) as progress:
-        for number, request in enumerate(selection.of(reading)):
-            if number % _LINES_A_MESSAGE == 0:
-                progress.update("reading the log", done=number, total=None)
+        if selection.needs_earliest:
+            selection = selection.from_earliest(_requests(reading, progress, "looking for the earliest request"))
+        for request in selection.of(_requests(reading, progress, "reading the log")):
             observer.observe(request)
         for sentence in reading.report.words:
             progress.say(f"warning: {sentence}")
@@ -73,6 +75,13 @@ def _fitted(options: LoadOptions, log: Path) -> FittedWorkload:
             "pass a log with reads or writes of objects",
         )
     return workload
+
+
+def _requests(reading: LogReading, progress: Ticker, doing: str) -> Iterator[LoggedRequest]:
+    for number, request in enumerate(reading):
+        if number % _REQUESTS_A_MESSAGE == 0:
+            progress.update(doing, done=number, total=None)
+        yield request
 
 
 def _page(workload: FittedWorkload) -> str:

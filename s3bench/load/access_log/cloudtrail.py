@@ -15,6 +15,7 @@ from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.http_request import first_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
+from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
 
 EXAMPLE = '{"eventTime": "2019-02-01T03:18:19Z", "eventName": "GetObject", "requestParameters": {...}, ...}'
@@ -97,4 +98,6 @@ def _parse(line: str) -> LoggedRequest:
         body_bytes=body_bytes,
         range_start=range_start,
         status=int(status),
+        upload_id=str(parameters.get("uploadId", "")),
+        part_number=whole_number(str(parameters.get("partNumber", ""))),
     )

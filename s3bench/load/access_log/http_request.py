@@ -49,6 +49,18 @@ def kind_of(method: str, key: str, names: AbstractSet[str], *, is_copy: bool = F
     return _OF_AN_OBJECT.get(method)
 
 
+def upload_and_part(query: str) -> tuple[str, int | None]:
+    """Upload id and part number by the query of a request, such as `partNumber=1&uploadId=A`; "" and `None` without."""
+    upload_id, part_number = "", None
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        if name == "uploadId":
+            upload_id = unquote(value, errors="surrogateescape")
+        elif name == "partNumber":
+            part_number = whole_number(value)
+    return upload_id, part_number
+
+
 def first_of_range(field: str) -> int | None:
     """The first byte of a Range field such as `bytes=0-99` or of a Content-Range such as `bytes 0-99/200`."""
     numbers = field.strip().removeprefix("bytes").lstrip("= ")

@@ -15,7 +15,8 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True):
     the log's own name of it. `object_bytes` is the size of the whole object: written by a PUT, or read from by a GET or
     a RANGE where the log has it. `body_bytes` is what was transferred. `range_start` is the first byte of a RANGE, or
     `None` where the log does not have it; its length is `body_bytes`. `status` is the HTTP status, 0 where the log has
-    none. `elapsed_s` is how long the server took, where the log has it.
+    none. `elapsed_s` is how long the server took, where the log has it. `upload_id` and `part_number` are those of a
+    request of a multipart upload, where the log has them.
     """
 
     at_s: float
@@ -28,6 +29,8 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True):
     range_start: int | None = None
     status: int = 0
     elapsed_s: float | None = None
+    upload_id: str = ""
+    part_number: int | None = None
 
     @property
     def succeeded(self) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.http_request import first_of_range, whole_of_range
+from s3bench.load.access_log.http_request import first_of_range, upload_and_part, whole_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
-from s3bench.load.access_log.timestamps import rfc3339_s
+from s3bench.load.access_log.timestamps import rfc3339_s, started_s
 from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
 
@@ -58,6 +58,7 @@ class _Stats(msgspec.Struct, frozen=True):
 
 class _Headers(msgspec.Struct, frozen=True):
     headers: dict[str, str] = {}
+    query: str = msgspec.field(name="rawQuery", default="")
     status_code: int = msgspec.field(name="statusCode", default=0)
 
 
@@ -67,6 +68,8 @@ class _Entry(msgspec.Struct, frozen=True):
     time: str
     api: _Api | str
     path: str = ""
+    query: str = ""
+    queries: dict[str, str] = msgspec.field(name="requestQuery", default_factory=dict)
     status_code: int = msgspec.field(name="statusCode", default=0)
     stats: _Stats | None = msgspec.field(name="callStats", default=None)
     request_headers: dict[str, str] = msgspec.field(name="requestHeader", default_factory=dict)
@@ -96,7 +99,7 @@ def _of_audit(entry: _Entry, api: _Api) -> LoggedRequest:
     if elapsed_s is None:
         elapsed_s = _duration_s(api.time_to_response)
     return _request(
-        at_s=rfc3339_s(entry.time) - (elapsed_s or 0.0),
+        at_s=started_s(entry.time, rfc3339_s(entry.time), elapsed_s),
         operation=api.name,
         bucket=api.bucket,
         key=api.object,
@@ -106,6 +109,8 @@ def _of_audit(entry: _Entry, api: _Api) -> LoggedRequest:
         answered=_lower(entry.response_headers),
         received=api.rx,
         sent=max(0, api.tx - api.tx_headers),
+        upload_id=entry.queries.get("uploadId", ""),
+        part_number=whole_number(entry.queries.get("partNumber", "")),
     )
 
 
@@ -113,6 +118,7 @@ def _of_trace(entry: _Entry, api: str) -> LoggedRequest:
     stats = entry.stats or _Stats()
     bucket, _, key = entry.path.lstrip("/").partition("/")
     duration = stats.duration
+    upload_id, part_number = upload_and_part(entry.query or (entry.request.query if entry.request else ""))
     return _request(
         at_s=rfc3339_s(entry.time),
         operation=api.removeprefix("s3."),
@@ -124,6 +130,8 @@ def _of_trace(entry: _Entry, api: str) -> LoggedRequest:
         answered=_lower(entry.response.headers if entry.response else {}),
         received=stats.rx,
         sent=stats.tx,
+        upload_id=upload_id,
+        part_number=part_number,
     )
 
 
@@ -139,6 +147,8 @@ def _request(
     answered: Mapping[str, str],
     received: int,
     sent: int,
+    upload_id: str,
+    part_number: int | None,
 ) -> LoggedRequest:
     kind = _KINDS.get(operation)
     got = _whole(answered.get("content-length", ""))
@@ -166,6 +176,8 @@ def _request(
         range_start=range_start,
         status=status,
         elapsed_s=elapsed_s,
+        upload_id=upload_id,
+        part_number=part_number,
     )
 
 

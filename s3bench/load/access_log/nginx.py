@@ -2,8 +2,9 @@
 
 https://nginx.org/en/docs/http/ngx_http_log_module.html. Bucket and key are those of a path-style request,
 `/BUCKET/KEY`. A line is dated at the end of its request: where `$request_time` is logged, the request began that much
-earlier. What a PUT uploaded is logged by `$content_length` or `$http_content_length` only, and a range by `$http_range`
-or `$sent_http_content_range`.
+earlier. `$time_local` and `$time_iso8601` are in whole seconds, and so are the starts that follow from them. What a PUT
+uploaded is logged by `$content_length` or `$http_content_length` only, and a range by `$http_range` or
+`$sent_http_content_range`.
 """
 
 import re
@@ -11,9 +12,9 @@ from collections.abc import Callable, Mapping
 
 from s3bench.errors import BadInput
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.http_request import first_of_range, kind_of, split_target, whole_of_range
+from s3bench.load.access_log.http_request import first_of_range, kind_of, split_target, upload_and_part, whole_of_range
 from s3bench.load.access_log.logged_request import LoggedRequest
-from s3bench.load.access_log.timestamps import common_log_s, rfc3339_s
+from s3bench.load.access_log.timestamps import common_log_s, rfc3339_s, started_s
 from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
 
@@ -92,9 +93,11 @@ class _Parser:
                 kind, range_start, object_bytes = OperationKind.RANGE, first_of_range(field), whole_of_range(field)
         elif kind is OperationKind.HEAD:
             object_bytes, body_bytes = _whole(fields, "sent_http_content_length"), 0
+        upload_id, part_number = upload_and_part(target.partition("?")[2]) if "uploadId" in names else ("", None)
+        ended = fields[self._time]
         elapsed_s = _seconds(fields.get("request_time"))
         return LoggedRequest(
-            at_s=self._ended_s(fields[self._time]) - (elapsed_s or 0.0),
+            at_s=started_s(ended, self._ended_s(ended), elapsed_s),
             kind=kind,
             operation=kind or f"{method} of {'an object' if key else 'a bucket'}",
             bucket=bucket,
@@ -104,6 +107,8 @@ class _Parser:
             range_start=range_start,
             status=whole_number(status) or 0,
             elapsed_s=elapsed_s,
+            upload_id=upload_id,
+            part_number=part_number,
         )
 
     def _ended_s(self, text: str) -> float:

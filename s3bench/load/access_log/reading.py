@@ -68,7 +68,7 @@ class ReadingReport:
 
 
 class LogReading:
-    """A log that is read: iterate over its requests once; `report` is complete afterwards.
+    """A log that is read: iterate over its requests, as often as needed; `report` is that of the last iteration.
 
     Raises `BadInput` at the end of an iteration in which too many lines were broken.
     """
@@ -80,7 +80,8 @@ class LogReading:
         self._parse = make_parser(log_format, nginx_format=nginx_format)
 
     def __iter__(self) -> Iterator[LoggedRequest]:
-        report, parse = self.report, self._parse
+        report = self.report = ReadingReport()
+        parse = self._parse
         for name, lines in _files(self.path):
             number = 0
             for line in lines:
@@ -123,6 +124,12 @@ def read_log(path: Path, log_format: AccessLogFormat | None = None, *, nginx_for
 
     Raises `BadInput` if it cannot be read, if it is empty, or if no format fits.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BadInput(
+            f"{visible(str(path))}: the log is neither a file nor a folder",
+            "it is read more than once: its first lines show its format",
+            "write what a pipe or a device gives to a file, and pass that",
+        )
     sample = _sample(path)
     if not sample:
         raise BadInput(f"{visible(str(path))}: the log is empty", fix=_expected())

@@ -1,7 +1,8 @@
 """S3 server access logs (https://docs.aws.amazon.com/AmazonS3/latest/userguide/AccessLogFormat.html).
 
 Times are those at which requests were received, in whole seconds; lines are in no particular order. Keys stay encoded
-as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known.
+as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known. Upload ids
+and part numbers are in the request URI.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from s3bench.load.access_log.broken_line import BrokenLine
+from s3bench.load.access_log.http_request import upload_and_part
 from s3bench.load.access_log.logged_request import LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s
 from s3bench.load.operation import SENDING, OperationKind
@@ -16,7 +18,7 @@ from s3bench.load.operation import SENDING, OperationKind
 EXAMPLE = 'OWNER BUCKET [06/Feb/2019:00:00:38 +0000] IP REQUESTER ID REST.GET.OBJECT KEY "GET /KEY HTTP/1.1" 200 ...'
 
 _LINE = re.compile(
-    r'\S+ (\S+) \[([^\]]+)\] \S+ \S+ \S+ (\S+) (\S+) (?:"[^"]*"|-) (\d{3}|-) \S+ '
+    r'\S+ (\S+) \[([^\]]+)\] \S+ \S+ \S+ (\S+) (\S+) ("[^"]*"|-) (\d{3}|-) \S+ '
     r"(\d{1,18}|-) (\d{1,18}|-) (\d{1,18}|-)(?: |$)",
     re.ASCII,
 )
@@ -48,10 +50,11 @@ def _parse(line: str) -> LoggedRequest:
     match = _LINE.match(line)
     if match is None:
         raise BrokenLine("not a line of an S3 server access log")
-    bucket, time, operation, key, status, sent, size, total_ms = match.groups()
+    bucket, time, operation, key, request, status, sent, size, total_ms = match.groups()
     kind = _KINDS.get(operation)
     if kind is OperationKind.GET and status == _PARTIAL:
         kind = OperationKind.RANGE
+    upload_id, part_number = _upload_and_part(request) if "uploadId=" in request else ("", None)
     object_bytes = None if size == "-" else int(size)
     return LoggedRequest(
         at_s=common_log_s(time),
@@ -63,4 +66,11 @@ def _parse(line: str) -> LoggedRequest:
         body_bytes=object_bytes if kind in SENDING else 0 if sent == "-" else int(sent),
         status=int(HTTPStatus.OK) if status == "-" else int(status),
         elapsed_s=None if total_ms == "-" else int(total_ms) / 1e3,
+        upload_id=upload_id,
+        part_number=part_number,
     )
+
+
+def _upload_and_part(request: str) -> tuple[str, int | None]:
+    """Those of a request such as `"PUT /KEY?partNumber=1&uploadId=A HTTP/1.1"`."""
+    return upload_and_part(request.rpartition(" ")[0].partition("?")[2])

@@ -2,6 +2,7 @@
 
 import calendar
 import functools
+import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -54,6 +55,17 @@ def parse_log_time(text: str) -> float:
 def _iso_s(text: str) -> float:
     at = datetime.fromisoformat(text.strip())
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def started_s(ended: str, ended_s: float, elapsed_s: float | None) -> float:
+    """When a request began that the log dates at its end: `ended` as the log has it, `ended_s` as seconds.
+
+    A time without a fraction is exact to a second, so whole seconds are subtracted from it. Then the clock of the log
+    still shows whole seconds, and of two requests that did not overlap the first is not dated after the second.
+    """
+    if elapsed_s is None:
+        return ended_s
+    return ended_s - (elapsed_s if "." in ended else math.floor(elapsed_s))
 
 
 @functools.lru_cache(maxsize=_SECONDS)

@@ -1,7 +1,8 @@
 """What the operations of a log on one key mean for the object: its versions, its sizes, and what was there before.
 
 Rows come in the order of keys, and on each key in the order of the log. The plan of an operation is a tuple of the
-values of a row (`load.engine.replay_file`).
+values of a row (`load.engine.replay_file`). Of a request of a multipart upload `first` is the number of the upload's
+id, and `length_bytes` the part number, or `UNKNOWN` where the log does not have them.
 """
 
 from collections import Counter
@@ -18,6 +19,21 @@ UNKNOWN = -1
 PART_BYTES = 8 * 1024**2
 """Size of the parts of an upload of which the log has no part."""
 
+PARTS_MAX = 10_000
+"""The most parts of an upload."""
+
+OF_UPLOADS = frozenset(
+    {
+        OperationKind.MULTIPART_CREATE,
+        OperationKind.MULTIPART_PART,
+        OperationKind.MULTIPART_COMPLETE,
+        OperationKind.MULTIPART_ABORT,
+    }
+)
+"""The requests of a multipart upload."""
+
+_NO_ID = UNKNOWN - 1  # the largest number of an upload whose id is not known
+_UPLOADS_MAX = 64  # open ones of a key: with more, the oldest counts as not completed
 _WRITING = frozenset({OperationKind.PUT, OperationKind.MULTIPART_COMPLETE})
 _MULTIPART = KIND_NUMBERS[OperationKind.MULTIPART]
 _GOLDEN = 0x9E3779B97F4A7C15  # scatters the starts of ranges that the log does not have
@@ -36,15 +52,67 @@ class Outcome:
     body_bytes: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Upload:
-    """A multipart upload that has begun."""
+    """A multipart upload that has begun after so many `others`, operations on its key that are no part of an upload.
 
+    Of parts with a number the last of each counts, as in S3; of the others all do.
+    """
+
+    number: int
     start_ns: int
     order: int
-    sizes: list[int] = field(default_factory=list)
-    lines: int = 1
-    is_alone: bool = True  # whether nothing else happened to the key meanwhile
+    others: int
+    lines: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
+    unnumbered_bytes: int = 0
+    part_bytes: int = UNKNOWN  # of the largest part
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all parts; `UNKNOWN` without one."""
+        return UNKNOWN if self.part_bytes == UNKNOWN else self.unnumbered_bytes + sum(self.sizes.values())
+
+    def add_part(self, number: int, size_bytes: int) -> None:
+        """Take in a part."""
+        if number == UNKNOWN:
+            self.unnumbered_bytes += size_bytes
+        else:
+            self.sizes[number] = size_bytes
+        self.part_bytes = max(self.part_bytes, size_bytes)
+
+
+class _OpenUploads:
+    """The uploads of one key that have begun and not ended, the one with the latest line last.
+
+    The line that creates an upload has no id: the first line of a new id belongs to the upload that was created last.
+    A line without an id belongs to the upload with the latest line. The number of an upload without an id is negative.
+    """
+
+    def __init__(self) -> None:
+        self._uploads: dict[int, _Upload] = {}
+        self.completed = UNKNOWN  # the number of the last id
+
+    def open(self, upload: _Upload) -> None:
+        """Open an upload, or leave it open that was taken."""
+        self._uploads[upload.number] = upload
+
+    def take(self, number: int) -> _Upload | None:
+        """Take out the upload that a line belongs to; `None` where the log has no line of it before."""
+        if number not in self._uploads:
+            fitting = (each for each in reversed(self._uploads) if number == UNKNOWN or each < UNKNOWN)
+            number = next(fitting, UNKNOWN)
+        return self._uploads.pop(number, None)
+
+    def take_surplus(self) -> Iterator[_Upload]:
+        """Take out the oldest of too many."""
+        while len(self._uploads) > _UPLOADS_MAX:
+            yield self._uploads.pop(next(iter(self._uploads)))
+
+    def take_all(self) -> Iterator[_Upload]:
+        """Take out all."""
+        while self._uploads:
+            yield self._uploads.popitem()[1]
 
 
 def initial_sizes(rows: Iterable[PlannedOperation]) -> Iterator[tuple[int, int | None]]:
@@ -80,23 +148,19 @@ class KeyHistory:
     ) -> Iterator[PlannedOperation]:
         """Yield the operations on `key`, whose object has `initial_bytes` at first, or is not there."""
         outcome = self._outcome
-        size_bytes, version, reads = initial_bytes, 0, 0
-        upload: _Upload | None = None
+        size_bytes, version, reads, others = initial_bytes, 0, 0, 0
+        uploads = _OpenUploads()
         for row in rows:
             kind = KINDS[row.kind]
-            if kind in {OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_PART}:
-                upload = self._upload_after(upload, row, kind)
+            if kind in OF_UPLOADS and row.first != UNKNOWN and row.first == uploads.completed:
+                outcome.joined += 1  # a repeated request, or one of the same second
                 continue
-            if kind is OperationKind.MULTIPART_ABORT:
-                self._give_up(upload, "aborted")
-                outcome.not_replayed["multipart upload: aborted in the log"] += 1
-                upload = None
+            if kind in OF_UPLOADS and kind is not OperationKind.MULTIPART_COMPLETE:
+                self._follow(uploads, row, kind, others)
                 continue
-            if upload is not None and kind is not OperationKind.MULTIPART_COMPLETE:
-                upload.is_alone = False
             planned: PlannedOperation | None
             if kind is OperationKind.MULTIPART_COMPLETE:
-                planned, upload = self._completed(upload, row, version + 1), None
+                planned = self._completed(uploads, row, version + 1, others)
             elif kind is OperationKind.PUT:
                 planned = row._replace(size_bytes=self._size(key, row.size_bytes), version=version + 1)
             elif kind is OperationKind.DELETE:
@@ -104,6 +168,7 @@ class KeyHistory:
             else:
                 planned = self._read(row, kind, size_bytes, version, again=reads > 0)
                 reads += planned is not None and kind is not OperationKind.HEAD
+            others += 1
             if planned is None:
                 continue
             if kind in _WRITING:
@@ -112,7 +177,8 @@ class KeyHistory:
                 size_bytes = None
             self._count(planned)
             yield planned
-        self._give_up(upload, "not completed")
+        for upload in uploads.take_all():
+            self._give_up(upload, "not completed")
 
     def _count(self, planned: PlannedOperation) -> None:
         kind = KINDS[planned.kind]
@@ -153,34 +219,61 @@ class KeyHistory:
             first = min(row.first, room_bytes)
         return planned._replace(first=first, length_bytes=length_bytes)
 
-    def _upload_after(self, upload: _Upload | None, row: PlannedOperation, kind: OperationKind) -> _Upload:
-        if kind is OperationKind.MULTIPART_CREATE:
-            self._give_up(upload, "not completed")
-            return _Upload(row.start_ns, row.order)
+    def _follow(self, uploads: _OpenUploads, row: PlannedOperation, kind: OperationKind, others: int) -> None:
+        """Take in a request of an upload that does not complete it."""
+        if kind is OperationKind.MULTIPART_ABORT:
+            aborted = uploads.take(row.first)
+            if aborted is not None:
+                self._give_up(aborted, "aborted")
+            self._outcome.not_replayed["multipart upload: aborted in the log"] += 1
+            return
+        upload = uploads.take(row.first) if kind is OperationKind.MULTIPART_PART else None
         if upload is None:
-            upload = _Upload(row.start_ns, row.order, lines=0)
-        upload.sizes.append(max(row.size_bytes, 0))
+            upload = _begun(row, others)
+        if kind is OperationKind.MULTIPART_PART:
+            upload.add_part(row.length_bytes, max(row.size_bytes, 0))
+        if row.first != UNKNOWN:
+            upload.number = row.first
         upload.lines += 1
-        return upload
+        uploads.open(upload)
+        for surplus in uploads.take_surplus():
+            self._give_up(surplus, "not completed")
 
-    def _completed(self, upload: _Upload | None, row: PlannedOperation, version: int) -> PlannedOperation | None:
-        """The whole upload as one operation, from the moment on at which it began."""
-        found = upload or _Upload(row.start_ns, row.order, lines=0)
-        size_bytes = sum(found.sizes) if found.sizes else row.size_bytes
+    def _completed(
+        self, uploads: _OpenUploads, row: PlannedOperation, version: int, others: int
+    ) -> PlannedOperation | None:
+        """The whole upload as one operation, from the moment on at which it began if nothing happened meanwhile."""
+        upload = uploads.take(row.first) or _begun(row, others)
+        size_bytes = upload.size_bytes if row.size_bytes == UNKNOWN else row.size_bytes
         if size_bytes == UNKNOWN:
-            self._outcome.not_replayed["multipart upload: no part and no size in the log"] += found.lines + 1
+            self._outcome.not_replayed["multipart upload: no part and no size in the log"] += upload.lines + 1
             return None
-        self._outcome.joined += found.lines
-        begins = found if found.is_alone else row
+        uploads.completed = row.first
+        self._outcome.joined += upload.lines
+        begins = upload if upload.others == others else row
         return row._replace(
             start_ns=begins.start_ns,
             order=begins.order,
             kind=_MULTIPART,
             size_bytes=size_bytes,
-            length_bytes=max(found.sizes, default=0) or PART_BYTES,
+            first=UNKNOWN,
+            length_bytes=_part_bytes(upload, size_bytes),
             version=version,
         )
 
-    def _give_up(self, upload: _Upload | None, why: str) -> None:
-        if upload is not None:
-            self._outcome.not_replayed[f"multipart upload: {why} in the log"] += upload.lines
+    def _give_up(self, upload: _Upload, why: str) -> None:
+        self._outcome.not_replayed[f"multipart upload: {why} in the log"] += upload.lines
+
+
+def _begun(row: PlannedOperation, others: int) -> _Upload:
+    """An upload that begins with this row."""
+    number = _NO_ID - row.order if row.first == UNKNOWN else row.first
+    return _Upload(number=number, start_ns=row.start_ns, order=row.order, others=others)
+
+
+def _part_bytes(upload: _Upload, size_bytes: int) -> int:
+    """The size of the parts in which an upload is made: that of its largest part, if the log has all parts."""
+    part_bytes = max(upload.part_bytes, 0)
+    if not part_bytes or upload.size_bytes < size_bytes:
+        part_bytes = max(part_bytes, PART_BYTES)
+    return max(part_bytes, -(-size_bytes // PARTS_MAX))

@@ -3,8 +3,9 @@
 The log may be in any order and of any length: rows are sorted in files, first by time, then by key, where versions and
 sizes of objects follow from each other (`key_history`), then by planned start. Memory does not depend on the length.
 
-Keys become numbers by a keyed hash of 62 bits, whose key is random and kept nowhere: two of ten million keys are the
-same with a probability of 1e-5. A GET or HEAD that found nothing in the log (404) goes to a key that never exists.
+Keys and the ids of uploads become numbers by a keyed hash of 62 bits, whose key is random and kept nowhere: two of ten
+million keys are the same with a probability of 1e-5. A GET or HEAD that found nothing in the log (404) goes to a key
+that never exists.
 """
 
 import hashlib
@@ -32,7 +33,15 @@ from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Replay, Share
 from s3bench.load.profile.sizes import SLOTS, Sizes, fixed
 from s3bench.load.session.external_sort import ExternalSort
-from s3bench.load.session.key_history import PART_BYTES, UNKNOWN, KeyHistory, Outcome, initial_sizes
+from s3bench.load.session.key_history import (
+    OF_UPLOADS,
+    PART_BYTES,
+    PARTS_MAX,
+    UNKNOWN,
+    KeyHistory,
+    Outcome,
+    initial_sizes,
+)
 
 OBJECTS, OPERATIONS = "objects", "operations"
 """The parts of a plan: what is written before, and what is replayed."""
@@ -47,7 +56,6 @@ _NAMES_SHOWN = 10
 _KEY_MASK = (1 << 62) - 1
 _MISSING_KEY = 1 << 62
 _NS = 1_000_000_000
-_PARTS_MAX = 10_000
 _SAMPLE_MAX = 1 << 16
 _FAR_NS = 1 << 62
 _LIST = KIND_NUMBERS[OperationKind.LIST]
@@ -60,10 +68,7 @@ _REPLAYED = frozenset(
         OperationKind.HEAD,
         OperationKind.DELETE,
         OperationKind.LIST,
-        OperationKind.MULTIPART_CREATE,
-        OperationKind.MULTIPART_PART,
-        OperationKind.MULTIPART_COMPLETE,
-        OperationKind.MULTIPART_ABORT,
+        *OF_UPLOADS,
     }
 )
 _MOVING_ALL = frozenset({OperationKind.PUT, OperationKind.GET, OperationKind.MULTIPART_PART})
@@ -74,8 +79,9 @@ _MAY_FIND_NOTHING = frozenset({OperationKind.GET, OperationKind.HEAD})
 class ReplayRules:
     """Which part of a log is replayed, and how fast.
 
-    `from_s` and `to_s` are times of the log, `span_s` is how much of it from there on; with a `speed` of 4 it takes a
-    quarter of its time. `usual_sizes` are those of objects whose size the log does not have.
+    `from_s` and `to_s` are times of the log, `span_s` is how much of it from `from_s` on, or from the first operation
+    that is replayed; with a `speed` of 4 it takes a quarter of its time. `usual_sizes` are those of objects whose size
+    the log does not have.
     """
 
     speed: float = 1.0
@@ -245,27 +251,29 @@ class _Planner:
         self._whole_seconds = self._whole_seconds and not at_ns % _NS
         kind = request.kind
         assert kind is not None
-        key = secrets.randbits(62) if kind is OperationKind.LIST else self._number(request)
+        key = secrets.randbits(62) if kind is OperationKind.LIST else self._number(f"{request.bucket}/{request.key}")
         flags = 0
         if request.status == HTTPStatus.NOT_FOUND:
             key, flags = key | _MISSING_KEY, RowFlag.MISSING
         size_bytes = request.object_bytes
         if size_bytes is None and kind in _MOVING_ALL:
             size_bytes = request.body_bytes
-        body_bytes = UNKNOWN if request.body_bytes is None else request.body_bytes
+        first, length_bytes = request.range_start, request.body_bytes
+        if kind in OF_UPLOADS:
+            first, length_bytes = self._number(request.upload_id) if request.upload_id else None, request.part_number
         columns.append(
             at_ns,
             key,
             UNKNOWN if size_bytes is None else size_bytes,
-            UNKNOWN if request.range_start is None else request.range_start,
-            body_bytes,
+            UNKNOWN if first is None else first,
+            UNKNOWN if length_bytes is None else length_bytes,
             KIND_NUMBERS[kind],
             flags,
         )
 
-    def _number(self, request: LoggedRequest) -> int:
-        name = f"{request.bucket}/{request.key}".encode(errors="surrogateescape")
-        digest = hashlib.blake2b(name, digest_size=8, key=self._secret).digest()
+    def _number(self, name: str) -> int:
+        """The number of a key or of an upload."""
+        digest = hashlib.blake2b(name.encode(errors="surrogateescape"), digest_size=8, key=self._secret).digest()
         return int.from_bytes(digest, "little") & _KEY_MASK
 
     def _timed(self, by_time: ExternalSort) -> Iterator[Rows]:
@@ -278,7 +286,8 @@ class _Planner:
             if zero_ns is None:
                 zero_ns = int(at_ns[0])
                 span_s = self._rules.span_s
-                end_ns = _FAR_NS if span_s is None else zero_ns + round(span_s * _NS)
+                begins_ns = zero_ns if self._rules.from_s is None else round(self._rules.from_s * _NS)
+                end_ns = _FAR_NS if span_s is None else begins_ns + round(span_s * _NS)
                 self._times_ns = zero_ns, zero_ns
             count = int(np.searchsorted(at_ns, end_ns, side="left"))
             self._outside += len(rows) - count
@@ -339,7 +348,7 @@ class _Planner:
         self._objects[1] += size_bytes
         self._note_size(size_bytes)
         kind = OperationKind.MULTIPART if size_bytes >= MULTIPART_FROM_BYTES else OperationKind.PUT
-        part_bytes = max(PART_BYTES, -(-size_bytes // _PARTS_MAX))
+        part_bytes = max(PART_BYTES, -(-size_bytes // PARTS_MAX))
         return row._replace(
             start_ns=0, size_bytes=size_bytes, version=0, kind=KIND_NUMBERS[kind], length_bytes=part_bytes, flags=0
         )

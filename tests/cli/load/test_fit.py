@@ -1,5 +1,6 @@
 """`s3bench load --fit`: a log becomes a profile, a page and a summary, and nothing is overwritten."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,32 @@ def test_a_part_of_a_log_can_be_fitted(log: Path) -> None:
     assert "--from, --to and --for" in nothing.why
     backwards = refusal("--fit", log, "--from", "2026-03-01T00:05:00Z", "--to", "2026-03-01T00:04:00Z")
     assert backwards.what == "--to is not after --from"
+
+
+@pytest.mark.parametrize("name", ["access.log", "access.log.gz"])
+def test_a_length_of_a_log_begins_with_its_earliest_request(tmp_path: Path, name: str) -> None:
+    whole, late_first = list(lines()), tmp_path / name
+    content = "".join([*whole[600:], "broken\n", *whole[:600]]).encode()
+    late_first.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    done = load("--fit", late_first, "--for", "1m", "--json")
+    found = json.loads(done.stdout)
+    assert (found["requests"], found["arrivals"]["length_s"]) == (60, 60)
+    assert "warning: line 601: not a line" in done.stderr
+
+
+def test_an_even_load_is_one_rate_by_a_clock_in_whole_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    path.write_text(
+        "".join(
+            f'[06/Feb/2019:00:00:{number // 200:02} +0000] "GET /b/k{number % 50} HTTP/1.1" 200 10 {took_s:.3f}\n'
+            for number in range(2400)
+            for took_s in [(2 + number % 19) / 1000]
+        )
+    )
+    log_format = '[$time_local] "$request" $status $body_bytes_sent $request_time'
+    found = json.loads(load("--fit", path, "--nginx-format", log_format, "--json").stdout)
+    assert found["jobs"][0]["rates"] == [{"after_s": 0.0, "per_s": 200.0}]
+    assert found["threads"] == 16
 
 
 def test_broken_lines_are_counted_and_named(log: Path) -> None:

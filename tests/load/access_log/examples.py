@@ -47,13 +47,14 @@ def s3_line(
     status: int = 200,
     sent: int | None = None,
     size: int | None = None,
+    query: str = "",
 ) -> str:
     """A line of an S3 server access log."""
     method = operation.split(".")[1]
     sizes = " ".join("-" if number is None else str(number) for number in (sent, size))
     return (
         f"{OWNER} bucket [{time}] 192.0.2.3 {OWNER} 3E57427F3EXAMPLE {operation} {key} "
-        f'"{method} /bucket/{key} HTTP/1.1" {status} - {sizes} 12 10 "-" "aws-cli/2.0 \\"x\\"" - id= {TAIL}'
+        f'"{method} /bucket/{key}{query} HTTP/1.1" {status} - {sizes} 12 10 "-" "aws-cli/2.0 \\"x\\"" - id= {TAIL}'
     )
 
 

@@ -43,6 +43,16 @@ def test_a_partial_get_of_an_s3_server_access_log_is_a_range_without_its_start()
     assert (request.key, request.body_bytes, request.object_bytes, request.range_start) == ("a%2Bb", 100, 4096, None)
 
 
+def test_an_s3_server_access_log_has_the_ids_of_uploads_and_the_numbers_of_parts() -> None:
+    parse = s3_server.parser()
+    part = parse(examples.s3_line("REST.PUT.PART", "k", size=7, query="?partNumber=3&uploadId=a.b_c-"))
+    assert (part.upload_id, part.part_number) == ("a.b_c-", 3)
+    complete = parse(examples.s3_line("REST.POST.UPLOAD", "k", size=7, query="?uploadId=a.b_c-"))
+    assert (complete.upload_id, complete.part_number) == ("a.b_c-", None)
+    created = parse(examples.s3_line("REST.POST.UPLOADS", "k", query="?uploads"))
+    assert (created.upload_id, created.part_number) == ("", None)
+
+
 def test_an_event_of_cloudtrail_is_a_request() -> None:
     parse = cloudtrail.parser()
     assert parse(json.dumps(examples.CLOUDTRAIL_GET)) == LoggedRequest(
@@ -63,12 +73,36 @@ def test_an_event_of_cloudtrail_is_a_request() -> None:
     assert parse(json.dumps(other)).operation == "AssumeRole of sts.amazonaws.com"
 
 
+def test_a_part_of_cloudtrail_has_its_upload_and_its_number() -> None:
+    asked = {"bucketName": "logs", "key": "new", "uploadId": "abc", "partNumber": "2"}
+    part = cloudtrail.parser()(
+        json.dumps(examples.CLOUDTRAIL_PUT | {"eventName": "UploadPart", "requestParameters": asked})
+    )
+    assert (part.kind, part.upload_id, part.part_number) == (OperationKind.MULTIPART_PART, "abc", 2)
+
+
+def test_a_part_of_minio_has_its_upload_and_its_number() -> None:
+    audit, short = json.loads(examples.MINIO_AUDIT), json.loads(examples.MINIO_TRACE)
+    audit["api"]["name"] = "PutObjectPart"
+    audit["requestQuery"] = {"uploadId": "abc=", "partNumber": "2"}
+    short |= {"api": "s3.PutObjectPart", "query": "partNumber=2&uploadId=abc%3D"}
+    verbose = short | {"query": "", "request": {"rawQuery": short["query"]}}
+    for entry in (audit, short, verbose):
+        part = minio.parser()(json.dumps(entry))
+        assert (part.kind, part.upload_id, part.part_number) == (OperationKind.MULTIPART_PART, "abc=", 2)
+
+
 def test_an_audit_entry_of_minio_begins_before_it_is_written() -> None:
     request = minio.parser()(examples.MINIO_AUDIT)
     assert request.at_s == pytest.approx(1565645677.187817748 - 0.016438202, abs=1e-6)
     assert request.elapsed_s == pytest.approx(0.016438202)
     assert (request.kind, request.bucket, request.key) == (OperationKind.PUT, "testbucket", "hosts")
     assert (request.object_bytes, request.body_bytes, request.status) == (512, 512, 200)
+
+
+def test_an_audit_entry_of_minio_in_whole_seconds_begins_in_whole_seconds() -> None:
+    entry = json.loads(examples.MINIO_AUDIT) | {"time": "2019-08-12T21:34:37Z"}
+    assert minio.parser()(json.dumps(entry)).at_s == 1565645677.0
 
 
 def test_a_range_of_minio_has_start_and_whole_size() -> None:
@@ -109,6 +143,18 @@ def test_a_declared_format_of_nginx_gives_times_sizes_and_ranges() -> None:
     assert (part.kind, part.range_start, part.body_bytes, part.object_bytes) == (OperationKind.RANGE, 90, 10, 100)
     begun = parse('1549411238.250 POST "/b/k?uploads" 200 sent=10 got=- took=0.000 "-"')
     assert begun.kind is OperationKind.MULTIPART_CREATE
+    upload = parse('1549411238.250 PUT "/b/k?partNumber=3&uploadId=a%2Fb" 200 sent=0 got=9 took=0.000 "-"')
+    assert (upload.kind, upload.upload_id, upload.part_number) == (OperationKind.MULTIPART_PART, "a/b", 3)
+
+
+@pytest.mark.parametrize(
+    ("variable", "time"),
+    [("$time_local", "06/Feb/2019:00:00:38 +0000"), ("$time_iso8601", "2019-02-06T00:00:38+00:00")],
+)
+def test_a_clock_of_nginx_in_whole_seconds_gives_starts_in_whole_seconds(variable: str, time: str) -> None:
+    parse = nginx.parser(f'[{variable}] "$request" $status $request_time')
+    starts_s = [parse(f'[{time}] "GET /b/k HTTP/1.1" 200 {took}').at_s for took in ("0.000", "0.020", "3.900")]
+    assert starts_s == [1549411238.0, 1549411238.0, 1549411235.0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,18 @@ def test_a_log_is_read_line_by_line(tmp_path: Path, name: str) -> None:
     assert [request.key for request in reading] == [line.split()[2] for line in examples.IBM]
     assert reading.format is AccessLogFormat.IBM
     assert (reading.report.lines, reading.report.requests, reading.report.broken) == (9, 9, 0)
+
+
+def test_a_log_can_be_read_again_and_its_lines_are_counted_once(tmp_path: Path) -> None:
+    reading = read_log(written(tmp_path / "log.gz", "rubbish", *examples.IBM))
+    assert list(reading) == list(reading)
+    assert (reading.report.lines, reading.report.requests, reading.report.broken) == (10, 9, 1)
+
+
+def test_a_pipe_is_refused_because_what_is_read_of_it_is_gone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    with pytest.raises(BadInput, match="neither a file nor a folder"):
+        read_log(tmp_path / "log")
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:

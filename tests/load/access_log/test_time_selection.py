@@ -14,6 +14,10 @@ def minutes(selection: TimeSelection) -> list[int]:
     return [round(request.at_s - NOON_S) // 60 for request in selection.of(LOG)]
 
 
+def begun(selection: TimeSelection, log: list[LoggedRequest]) -> TimeSelection:
+    return selection.from_earliest(log) if selection.needs_earliest else selection
+
+
 @pytest.mark.parametrize(
     ("from_minute", "to_minute", "span_s", "first", "last"),
     [
@@ -30,7 +34,14 @@ def test_requests_are_selected_by_times_and_lengths(
     from_minute: int | None, to_minute: int | None, span_s: float | None, first: int, last: int
 ) -> None:
     from_s, to_s = (None if minute is None else NOON_S + minute * 60 for minute in (from_minute, to_minute))
-    assert minutes(TimeSelection(from_s=from_s, to_s=to_s, span_s=span_s)) == list(range(first, last + 1))
+    selection = begun(TimeSelection(from_s=from_s, to_s=to_s, span_s=span_s), LOG)
+    assert minutes(selection) == list(range(first, last + 1))
+
+
+def test_a_length_begins_with_the_earliest_request_wherever_its_line_is() -> None:
+    late_first = LOG[30:] + LOG[:30]
+    selection = begun(TimeSelection(span_s=120.0), late_first)
+    assert [request.at_s - NOON_S for request in selection.of(late_first)] == [0.0, 60.0]
 
 
 def test_seconds_for_a_log_with_dates_are_refused_with_a_date_of_it() -> None:

@@ -1,12 +1,16 @@
 """The plan of a replay: what of a log is done, when, with which sizes, and what must be there before."""
 
+import random
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from s3bench.errors import BadInput
+from s3bench.load.access_log.nginx import COMBINED
 from s3bench.load.access_log.reading import read_log
 from s3bench.load.engine.replay_file import KINDS, PlannedOperation, RowFlag, plan_path, rows_of
 from s3bench.load.operation import OperationKind
@@ -37,12 +41,16 @@ class Planned:
         return [KINDS[row.kind] for row in self.operations]
 
 
-def planned(tmp_path: Path, *lines: str, shares: int = 1, **rules: float) -> Planned:
+def planned(tmp_path: Path, *lines: str, shares: int = 1, nginx_format: str = COMBINED, **rules: float) -> Planned:
     log, directory = tmp_path / "log", tmp_path / "plan"
     log.write_text("\n".join(lines))
     directory.mkdir()
     plan = plan_replay(
-        read_log(log), ReplayRules(usual_sizes=fixed(77), **rules), directory=directory, shares=shares, threads=8
+        read_log(log, nginx_format=nginx_format),
+        ReplayRules(usual_sizes=fixed(77), **rules),
+        directory=directory,
+        shares=shares,
+        threads=8,
     )
     assert {path.name.partition(".")[0] for path in directory.iterdir()} == {OBJECTS, OPERATIONS}
     return Planned(directory, plan, shares)
@@ -66,6 +74,34 @@ def test_operations_of_a_whole_second_are_spread_over_it_in_the_order_of_lines(t
     assert [row.start_ns for row in plan.operations] == [0, SECOND // 4, SECOND // 2, SECOND * 3 // 4, 2 * SECOND]
     assert [row.size_bytes for row in plan.operations] == [0, 1, 2, 3, 9]
     assert plan.summary.whole_seconds
+
+
+@pytest.mark.parametrize("clock", ["$time_local", "$msec"])
+def test_an_even_load_is_replayed_evenly_by_either_clock_of_nginx(tmp_path: Path, clock: str) -> None:
+    chance = random.Random(1)
+    elapsed_s = [chance.randint(2, 20) / 1000 for _ in range(2400)]
+    ends = sorted((1549411238.0 + number / 200 + took_s, took_s) for number, took_s in enumerate(elapsed_s))
+    log_format = f'[{clock}] "$request" $status $body_bytes_sent $request_time'
+    plan = planned(
+        tmp_path,
+        *(
+            f'[{nginx_time(clock, end_s)}] "GET /b/k{number} HTTP/1.1" 200 10 {took_s:.3f}'
+            for number, (end_s, took_s) in enumerate(ends)
+        ),
+        nginx_format=log_format,
+    )
+    buckets = Counter(row.start_ns // (SECOND // 20) for row in plan.operations)
+    middle = [buckets[number] for number in range(20, 220)]
+    assert min(middle) >= 5
+    assert max(middle) <= 15
+    assert plan.summary.whole_seconds is (clock == "$time_local")
+    assert plan.summary.duration_s == pytest.approx(12, abs=1)
+
+
+def nginx_time(clock: str, at_s: float) -> str:
+    if clock == "$msec":
+        return f"{at_s:.3f}"
+    return time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(at_s))
 
 
 def test_objects_that_are_read_first_are_there_before_with_their_largest_size(tmp_path: Path) -> None:
@@ -112,6 +148,47 @@ def test_parts_are_one_upload_from_the_moment_on_at_which_it_began(tmp_path: Pat
     assert plan.summary.resized == 0
 
 
+def s3_upload_line(second: int, operation: str, query: str, size: int | None) -> str:
+    return s3_line(operation, "u", time=f"06/Feb/2019:00:00:{second:02d} +0000", sent=size, size=size, query=query)
+
+
+def nginx_upload_line(second: int, operation: str, query: str, size: int | None) -> str:
+    method = operation.split(".")[1]
+    sent, received = (size, 0) if method == "GET" else (0, size if method == "PUT" else 9)
+    return f'{1549411238 + second}.000 "{method} /b/u{query} HTTP/1.1" 200 {sent} {received}'
+
+
+UPLOADS_FORMAT = '$msec "$request" $status $body_bytes_sent $content_length'
+
+
+@pytest.mark.parametrize("line", [s3_upload_line, nginx_upload_line])
+def test_parts_belong_to_their_upload_by_the_ids_of_the_log_and_a_repeated_one_counts_once(
+    tmp_path: Path, line: Callable[[int, str, str, int | None], str]
+) -> None:
+    mib = 1024**2
+    size = 5 * mib + 1000
+    plan = planned(
+        tmp_path,
+        line(0, "REST.POST.UPLOADS", "?uploads", None),
+        line(1, "REST.POST.UPLOADS", "?uploads", None),
+        line(2, "REST.PUT.PART", "?partNumber=1&uploadId=A", 5 * mib),
+        line(3, "REST.PUT.PART", "?partNumber=1&uploadId=B", 6 * mib),
+        line(4, "REST.PUT.PART", "?partNumber=1&uploadId=A", 5 * mib),
+        line(5, "REST.PUT.PART", "?partNumber=2&uploadId=A", 1000),
+        line(6, "REST.POST.UPLOAD", "?uploadId=A", size),
+        line(7, "REST.GET.OBJECT", "", size),
+        line(8, "REST.POST.UPLOAD", "?uploadId=B", 6 * mib),
+        line(9, "REST.GET.OBJECT", "", 6 * mib),
+        nginx_format=UPLOADS_FORMAT,
+    )
+    assert plan.kinds == [OperationKind.MULTIPART, GET] * 2
+    assert [row.size_bytes for row in plan.operations] == [size, size, 6 * mib, 6 * mib]
+    assert [row.version for row in plan.operations] == [1, 1, 2, 2]
+    assert [row.length_bytes for row in plan.operations[::2]] == [5 * mib, 6 * mib]
+    assert plan.objects == []
+    assert (plan.summary.not_replayed, plan.summary.resized, plan.summary.requests_joined) == ({}, 0, 6)
+
+
 def test_an_upload_during_which_its_key_is_read_is_made_when_it_was_completed(tmp_path: Path) -> None:
     at = {second: f"06/Feb/2019:00:00:{second:02d} +0000" for second in range(10)}
     plan = planned(
@@ -153,6 +230,13 @@ def test_what_was_not_found_goes_to_a_key_of_its_own(tmp_path: Path) -> None:
     assert head.flags & RowFlag.MISSING
     assert head.key != put.key
     assert plan.objects == []
+
+
+def test_a_length_counts_from_the_time_at_which_the_part_begins(tmp_path: Path) -> None:
+    lines = [f"{second}000 REST.GET.OBJECT k 9 0 8" for second in range(3, 10)]
+    plan = planned(tmp_path, *lines, from_s=1.0, span_s=4.0)
+    assert [row.start_ns // SECOND for row in plan.operations] == [0, 1]
+    assert plan.summary.outside == 5
 
 
 def test_all_operations_on_a_key_are_one_workers_in_order(tmp_path: Path) -> None:
