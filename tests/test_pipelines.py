@@ -30,7 +30,8 @@ def job(tmp_path: Path, **inputs: str) -> Runner:
     runner = Runner(tmp_path / "job", ROOT, {name.replace("_", "-"): value for name, value in inputs.items()})
     programs = runner.temporary / "s3bench" / "bin"
     programs.mkdir(parents=True)
-    (programs / "s3bench").symlink_to(Path(sys.executable).parent / "s3bench")
+    for name in ("python", "s3bench"):
+        (programs / name).symlink_to(Path(sys.executable).parent / name)
     (tmp_path / "job" / "upload.json").write_text(json.dumps([UPLOAD]))
     return runner
 
@@ -47,6 +48,53 @@ def test_a_gate_leaves_a_record_a_page_a_summary_a_comment_and_its_verdict(tmp_p
     assert verdict in runner.summary.read_text()
     assert verdict in (results / "comment.md").read_text()
     assert runner.run("Verdict").returncode == {"3": 0, "4": 4}[code]
+
+
+RECORDER = """#!/bin/bash
+printf '%s\\0' "$@" > "$RUNNER_TEMP/words"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("", ()),
+        ("--pairs 10,20\n--strict\n", ("--pairs", "10,20", "--strict")),
+        (
+            "--waivers 'my file.json'\n  --metric \"peak memory\"",
+            ("--waivers", "my file.json", "--metric", "peak memory"),
+        ),
+        ("--waivers * --strict", ("--waivers", "*", "--strict")),
+    ],
+)
+def test_options_may_be_on_several_lines_and_quoted_as_in_a_shell(
+    tmp_path: Path, options: str, expected: tuple[str, ...]
+) -> None:
+    runner = job(tmp_path, baseline="s5cmd", candidate="s5cmd", options=options)
+    program = runner.temporary / "s3bench" / "bin" / "s3bench"
+    program.unlink()
+    program.write_text(RECORDER)
+    program.chmod(0o755)
+    assert runner.run("Gate").returncode == 0
+    words = (runner.temporary / "words").read_text().split("\0")
+    assert tuple(words[words.index("--force") + 1 : words.index("-o")]) == expected
+
+
+def test_options_with_an_open_quote_are_an_error_and_no_gate_runs(tmp_path: Path) -> None:
+    runner = job(tmp_path, baseline="s5cmd", candidate="s5cmd", definitions="upload.json", options="--waivers 'my")
+    done = runner.run("Gate")
+    assert done.returncode == 2
+    assert "::error::the input `options` cannot be split into words: close its quotes" in done.stdout
+    assert not (runner.temporary / "s3bench-gate" / "gate.json").exists()
+
+
+def test_the_pipelines_of_gitlab_and_jenkins_start_a_shell_in_the_image_and_not_its_entry_point() -> None:
+    pipelines = ROOT / "examples" / "pipelines"
+    gitlab = yaml.safe_load((pipelines / "gitlab-ci.yml").read_text())["performance-gate"]
+    assert gitlab["image"]["entrypoint"] == [""]
+    jenkins = (pipelines / "Jenkinsfile").read_text()
+    assert re.search(r"docker \{\s+image '[^']+'\s+args '--entrypoint='", jenkins)
+    assert 'S3BENCH_HOME = "${WORKSPACE}/.s3bench"' in jenkins  # its user is not that of the image
 
 
 @pytest.mark.parametrize(

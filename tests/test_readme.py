@@ -3,6 +3,7 @@
 import json
 import re
 
+from s3bench.cli.load.options import OPTIONS, MatrixExtent
 from tests.documented import ROOT, lines_of
 
 README = (ROOT / "README.md").read_text()
@@ -25,3 +26,10 @@ def test_the_example_has_the_keys_of_a_real_measurement() -> None:
 
     (example,) = json.loads(block)["measurements"]
     assert set(example) <= set(Measurement.__struct_fields__)
+
+
+def test_the_options_of_s3_benchmark_that_work_unchanged_are_named_and_are_options_of_load() -> None:
+    (named,) = re.findall(r"options `((?:-[a-z] ?)+)` mean what they mean to s3-benchmark", README)
+    written = {word.rstrip(",") for option in OPTIONS.values() for word in option.written.split()}
+    assert set(named.split()) <= written
+    assert {f"--matrix {size}" for size in MatrixExtent} <= set(re.findall(r"`(--matrix \w+)`", README))

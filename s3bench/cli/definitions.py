@@ -19,6 +19,15 @@ from s3bench.spec.suite import Suite
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
     """Read the definitions of `files`, or the shipped ones. Raises `BadInput` if two have the same identity."""
     definitions = tuple(definition for file in definition_files(files) for definition in _read(file))
+    check_identities(definitions)
+    return definitions
+
+
+def check_identities(definitions: tuple[Definition, ...]) -> None:
+    """Check that no two of the definitions, each file's own being distinct, are equal in name and dimensions.
+
+    Raises `BadInput`.
+    """
     seen = set()
     for definition in definitions:
         identity = (definition.name, definition.dimensions)
@@ -26,10 +35,9 @@ def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
             raise BadInput(
                 f"benchmark {definition.name!r} is in two definition files with equal dimensions",
                 "their results could not be distinguished",
-                "give one of them another name or dimension",
+                "give one of them another name or dimension, or name a file once",
             )
         seen.add(identity)
-    return definitions
 
 
 def runnable(

@@ -1,15 +1,20 @@
 """`s3bench validate`: checks definition files, and prints their JSON Schema."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from s3bench.cli.definition_file import DefinitionFile
+from s3bench.cli.definitions import check_identities
+from s3bench.clients.plan import plan_runs
 from s3bench.clients.registry import known_clients
-from s3bench.errors import BadDefinitions, BadInput
+from s3bench.errors import BadDefinitions, BadInput, Problem
+from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.schema import json_schema
+from s3bench.units import counted
 
 
 @click.command("validate")
@@ -35,28 +40,49 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
         return
     if not files:
         raise BadInput("no definition file was given", fix="pass one: s3bench validate benchmarks.json")
-    broken: list[BadDefinitions] = []
+    broken = _problems(files)
+    if as_json:
+        click.echo(json.dumps([row for source, error in broken for row in _rows(source, error)], indent=2))
+    if broken:
+        raise _joined([error for _, error in broken])
+
+
+def _problems(files: tuple[Path, ...]) -> list[tuple[str, BadInput]]:
+    """What is wrong with each of `files`, then with all of them together, as `s3bench run` checks them.
+
+    A line on stderr names each file that is right.
+    """
+    broken: list[tuple[str, BadInput]] = []
+    read: list[tuple[Path, tuple[Definition, ...]]] = []
     for file in files:
         try:
-            count = len(read_definitions(file, known_clients()))
-        except BadDefinitions as error:
-            broken.append(error)
-        else:
-            click.echo(f"{file}: {count} benchmark{'' if count == 1 else 's'}, no problems", err=True)
-    if as_json:
-        click.echo(
-            json.dumps([_row(error, index) for error in broken for index in range(len(error.problems))], indent=2)
-        )
-    if broken:
-        raise _joined(broken)
+            read.append((file, read_definitions(file, known_clients())))
+        except BadInput as error:
+            broken.append((str(file), error))
+    together = tuple(definition for _, definitions in read for definition in definitions)
+    try:
+        check_identities(together)
+        if not broken:  # or the benchmarks may be in the files that are
+            plan_runs(together, clients=())
+    except BadInput as error:
+        return [*broken, (", ".join(str(file) for file, _ in read), error)]
+    for file, definitions in read:
+        click.echo(f"{file}: {counted(len(definitions), 'benchmark')}, no problems", err=True)
+    return broken
 
 
-def _row(error: BadDefinitions, index: int) -> dict[str, str]:
-    problem = error.problems[index]
-    return {"source": error.source, "path": problem.path, "what": problem.what, "fix": problem.fix}
+def _rows(source: str, error: BadInput) -> Iterator[dict[str, str]]:
+    problems: tuple[Problem, ...]
+    if isinstance(error, BadDefinitions):
+        problems = error.problems
+    else:
+        what = "; ".join(part for part in (error.what.removeprefix(f"{source}: "), error.why) if part)
+        problems = (Problem(path="$", what=what, fix=error.fix),)
+    for problem in problems:
+        yield {"source": source, "path": problem.path, "what": problem.what, "fix": problem.fix}
 
 
-def _joined(broken: list[BadDefinitions]) -> BadInput:
-    if len(broken) == 1:
-        return broken[0]
-    return BadInput(f"{len(broken)} files have problems", "\n".join(str(error) for error in broken))
+def _joined(errors: list[BadInput]) -> BadInput:
+    if len(errors) == 1:
+        return errors[0]
+    return BadInput("the definition files have problems", "\n".join(map(str, errors)))

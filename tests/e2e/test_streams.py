@@ -107,7 +107,8 @@ def test_no_stream_changes_what_the_exit_code_means(shell: Shell, tmp_path: Path
 def test_what_nobody_flushed_is_not_lost_in_silence(shell: Shell) -> None:
     program = (
         "import sys; from s3bench.cli import main, validate; "
-        'validate.read_definitions = lambda *_: sys.stdout.write("x") and (); sys.argv = ["s3bench", "validate", "x"]; '
+        'validate.plan_runs = lambda *_, **__: sys.stdout.write("x"); '
+        'validate.read_definitions = lambda *_: (); sys.argv = ["s3bench", "validate", "x"]; '
         "main.main()"
     )
     finished = shell(f"'{sys.executable}' -c '{program}' >/dev/full")

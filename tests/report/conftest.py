@@ -20,7 +20,8 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.waiver import Waiver
 from s3bench.results.machine_speed import MachineSpeed
-from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
+from tests.report.machine_samples import upload_facts
 
 TODAY = dt.date(2026, 11, 21)
 HOSTILE = "a|b `c` **d** <b>e</b>\n# f\x1b[31m @someone #12 😀 ::error::g \u202e\x00]]> &amp; _h_ \\| :tada: 5 % x,y"
@@ -31,25 +32,10 @@ UPLOAD = "s3.cp.upload"
 def measurement(
     total_s: float, *, memory_bytes: float = 1e8, puts: int = 4, warnings: Sequence[str] = ()
 ) -> Measurement:
-    wire = WireFacts(
-        counts=Wire(
-            requests=puts,
-            retries=0,
-            connections=2,
-            requests_in_flight_max=2,
-            bytes_received=32 << 20,
-            bytes_sent=0,
-            part_size_max=8 << 20,
-            checksums_verified=4,
-        ),
-        first_request_s=None,
-        last_response_s=None,
-        requests_by_kind={"PUT": puts},
-        engine="crt",
-        server_cpu_s=None,
-    )
     usage = UsageFacts(peak_memory_bytes=int(memory_bytes), minor_faults=20_000)
-    return measure(iteration=0, total_s=total_s, usage=usage, wire=wire, warnings=tuple(warnings))
+    return measure(
+        iteration=0, total_s=total_s, usage=usage, wire=upload_facts(requests=puts), warnings=tuple(warnings)
+    )
 
 
 def cell(

@@ -14,11 +14,18 @@ CLASSIC = Client(name="cli-classic", version="2.38.5", label="cli-classic@2.38.5
 EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T10:00:00.000Z", ended_at="2026-11-21T10:05:00.000Z")
 
 
-def measurement(total_s: float, *, iteration: int = 0, wire: bool = True) -> Measurement:
-    """An iteration with a peak memory of 100 MB, and the milestones of a probe."""
-    facts = WireFacts(
+def upload_facts(
+    *,
+    requests: int = 4,
+    first_request_s: float | None = None,
+    last_response_s: float | None = None,
+    engine: str = "crt",
+    server_cpu_s: float | None = None,
+) -> WireFacts:
+    """What the server saw of an upload of 32 MiB in so many requests."""
+    return WireFacts(
         counts=Wire(
-            requests=4,
+            requests=requests,
             retries=0,
             connections=2,
             requests_in_flight_max=2,
@@ -27,17 +34,21 @@ def measurement(total_s: float, *, iteration: int = 0, wire: bool = True) -> Mea
             part_size_max=8 << 20,
             checksums_verified=4,
         ),
-        first_request_s=0.4,
-        last_response_s=0.9,
-        requests_by_kind={"PUT": 4},
-        engine="crt",
-        server_cpu_s=None,
+        first_request_s=first_request_s,
+        last_response_s=last_response_s,
+        requests_by_kind={"PUT": requests},
+        engine=engine,
+        server_cpu_s=server_cpu_s,
     )
+
+
+def measurement(total_s: float, *, iteration: int = 0, wire: bool = True) -> Measurement:
+    """An iteration with a peak memory of 100 MB, and the milestones of a probe."""
     return measure(
         iteration=iteration,
         total_s=total_s,
         usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.25, peak_memory_bytes=100_000_000),
-        wire=facts if wire else None,
+        wire=upload_facts(first_request_s=0.4, last_response_s=0.9) if wire else None,
         milestones_s={"interpreter_start": 0.02, "imports_done": 0.2, "client_created": 0.5, "exit": 0.95},
         warnings=("stub-bound: the server was busy",),
     )

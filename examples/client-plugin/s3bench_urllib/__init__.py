@@ -1,4 +1,4 @@
-"""urllib as a client of s3bench: unsigned PUT, GET and DELETE of single objects, one after the other."""
+"""urllib as a client of s3bench: unsigned requests, one after the other."""
 
 import platform
 import sys

@@ -21,7 +21,7 @@ from s3bench.cli.run.output import RunOutput
 from s3bench.cli.run.plan import read_plan
 from s3bench.cli.sandbox import check_confinement
 from s3bench.clients.plan import Plan
-from s3bench.errors import ExitCode
+from s3bench.errors import BadInput, ClientNotFound, ExitCode, S3BenchError
 from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document
 from s3bench.results.file import check_distinct, check_output
@@ -51,6 +51,7 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
         cells = ready_cells(plan, progress)
+        _refuse_unusable(cells)
         runnable = tuple(each.cell for each in cells if each.found)
         progress.say(f"{introduction(runnable, plan, audit=options.audit)}; {_NOT_TIMED}")
         document = _new_document(options, cells)
@@ -66,6 +67,18 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
     sink.finish(document)
     if document.has_failures:
         raise click.exceptions.Exit(ExitCode.CLIENT_FAILED)
+
+
+def _refuse_unusable(cells: tuple[ReadyCell, ...]) -> None:
+    """Raise why no client can be run, if there is none: `BadInput` if a path was given, else `ClientNotFound`."""
+    reasons = {each.cell.client: each.client for each in cells if isinstance(each.client, S3BenchError)}
+    if not reasons or any(each.found for each in cells):
+        return
+    kind = BadInput if any(spec.path for spec in reasons) else ClientNotFound
+    first, *more = reasons.values()
+    if more:
+        raise kind(f"none of {len(reasons)} clients can be run", "\n".join(map(str, reasons.values())))
+    raise kind(first.what, first.why, first.fix)
 
 
 def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document:

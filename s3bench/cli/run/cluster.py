@@ -79,7 +79,8 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         output.save(suite.document, durable=True)
         raise KeyboardInterrupt
     document = suite.document.ended(datetime.now(UTC))
-    output.finish(document)
+    losses = (f"{node_name(node)} was removed: {why}" for node, why in driver.lost.items())
+    output.finish(document, losses=tuple(losses))
     return ExitCode.CLIENT_FAILED if document.has_failures or driver.lost else ExitCode.DONE
 
 

@@ -5,7 +5,7 @@ Figures are medians with the median absolute deviation, which a single straggler
 
 from collections.abc import Collection, Iterator
 
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, one_line
 from s3bench.report.run.figures import estimate
 from s3bench.report.run.problems import failure_lines, warning_lines
 from s3bench.report.run.tables import NOTHING, FigureHeading, NamedResult, deviation, run_table, status_text
@@ -13,6 +13,7 @@ from s3bench.report.terminal import CYAN, DIM, RED, YELLOW, painter, printable
 from s3bench.report.text_table import fits, table_lines
 from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result
+from s3bench.results.measurement import Failure
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.results.warnings import unrepeated
 
@@ -51,13 +52,19 @@ def render_table(document: Document, *, width: int, color: bool, said: Collectio
 
 
 def result_line(result: Result) -> str:
-    """Render one result as a line: its label, and its median total time or its first error."""
+    """Render one result as a line: its label, and its median total time or its first failure."""
     total_time = estimate(result, METRICS_BY_NAME["total_time"])
     figures = NOTHING if total_time is None else total_time.text + deviation(total_time)
     outcome = f"{figures} total time, n={len(result.measurements)}"
     if result.errors:
-        outcome = f"{status_text(result)}: {result.errors[0].what}"
+        outcome = f"{status_text(result)}: {_short(result.errors[0])}"
     return f"{clipped(result.label)}: {outcome}"
+
+
+def _short(failure: Failure) -> str:
+    """What failed, and the last line of why: in a traceback, that is the one that names the error."""
+    lines = failure.why.strip().splitlines()
+    return ": ".join(one_line(text) for text in (failure.what, *lines[-1:]))
 
 
 def _notes(document: Document, said: Collection[str]) -> Iterator[tuple[str, str]]:

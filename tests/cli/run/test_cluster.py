@@ -148,3 +148,7 @@ def test_a_client_that_fails_is_an_error_of_its_result_and_exit_code_4(two_nodes
     assert invoked(*CLUSTER, file, "-o", output).exit_code == ExitCode.CLIENT_FAILED
     failed, good = json.loads(output.read_bytes())["results"]
     assert (failed["status"], good["status"]) == ("failed", "complete")
+    told = invoked(*CLUSTER, file, "-q", "-o", tmp_path / "quiet.json").stderr
+    assert told.startswith("s3bench: bad FileSize=1000 B on s5cmd@")
+    assert told.endswith(": 1 failed: timed out after 0.001 s\n")
+    assert told.count("\n") == 1

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from s3bench.bench.suite import SuiteStatus, run_suite
-from s3bench.errors import MachineError
-from tests.bench.scripted_bench import ScriptedBench, measured
+from s3bench.clients.client import ClientSpec
+from s3bench.errors import ClientNotFound, MachineError
+from tests.bench.scripted_bench import ScriptedBench, failed, measured
 from tests.cli.conftest import Here
 from tests.e2e.conftest import upload
 
@@ -41,6 +42,58 @@ def test_a_run_says_on_stderr_what_will_run_and_how_long_that_takes_and_nothing_
     assert f"s3bench: {said}" in loud
     assert "s3bench: about 2 min left, estimated from the first run" in loud
     assert here("run", str(file), "-n", "2", "-q").stderr == ""
+
+
+def test_a_run_that_fails_says_why_with_q_too(here: Here, bench: ScriptedBench, tmp_path: Path) -> None:
+    bench.script = lambda _: failed("exited 1", why="AccessDenied")
+    (tmp_path / "one.json").write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+    finished = here("run", "-q", "one.json", "-o", "out.json", cwd=tmp_path)
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert finished.stderr.endswith(": 1 failed: exited 1: AccessDenied\n")
+    assert finished.stderr.count("\n") == 1
+
+
+def test_a_client_that_cannot_be_run_is_told_with_its_fix_and_nothing_is_written(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("no program")
+    select = ("-k", "cp and upload and FileSize=4KB", "-o", "out.json")
+    finished = here("run", "--client", "s5cmd@./broken", *select, cwd=tmp_path)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.splitlines()[-2:] == [
+        f"s3bench: s5cmd@./broken: {tmp_path / 'broken'} is not an executable file",
+        "  name the program `s5cmd` itself",
+    ]
+    assert "0 clients" not in finished.stderr
+    both = here("run", "-q", "--client", "s5cmd@./broken", "--client", "rclone@./broken", *select, cwd=tmp_path)
+    assert both.returncode == 2
+    assert both.stderr.startswith("s3bench: none of 2 clients can be run\n")
+    for program in ("s5cmd", "rclone"):
+        assert f"  name the program `{program}` itself" in both.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_client_that_is_not_installed_is_no_bad_input(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.cli.client_resolution.find_client", raise_missing)
+    finished = here("run", "-q", "--client", "obstore", "-k", "cp and upload and FileSize=4KB")
+    assert (finished.returncode, finished.stdout) == (4, "")
+    assert finished.stderr == "s3bench: obstore is not installed\n  s3bench clients install obstore\n"
+
+
+def raise_missing(spec: ClientSpec, _store: object) -> None:
+    raise ClientNotFound(f"{spec} is not installed", fix=f"s3bench clients install {spec}")
+
+
+def test_a_client_that_cannot_be_run_is_an_error_of_its_results_beside_one_that_can(
+    here: Here, bench: ScriptedBench, tmp_path: Path
+) -> None:
+    (tmp_path / "broken").write_text("no program")
+    select = ("--client", "s5cmd@./broken", "--client", "s5cmd", "-k", "cp and upload and FileSize=4KB")
+    finished = here("run", *select, cwd=tmp_path)
+    assert finished.returncode == 4
+    assert "1 benchmark on 1 client, 1 iteration each: 1 run;" in finished.stderr
+    assert "is not an executable file: name the program `s5cmd` itself" in finished.stderr
+    assert [each["status"] for each in json.loads(finished.stdout)["results"]] == ["failed", "complete"]
 
 
 def test_prepare_and_cleanup_run_in_the_users_own_environment_and_are_kept_with_the_results(

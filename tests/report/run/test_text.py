@@ -8,7 +8,8 @@ import pytest
 
 from s3bench.report.run.text import render_table, result_line
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
+from tests.report.machine_samples import upload_facts
 
 GOLDEN = Path(__file__).parents[1] / "table.txt"
 
@@ -18,20 +19,10 @@ S5CMD = Client(name="s5cmd", version="2.3.0", label="s5cmd@2.3.0")
 
 
 def measurement(total_s: float, *, peak: int = 80 << 20, requests: int = 5, engine: str = "crt") -> Measurement:
-    wire = WireFacts(
-        counts=Wire(
-            requests=requests,
-            retries=0,
-            connections=2,
-            requests_in_flight_max=2,
-            bytes_received=32 << 20,
-            bytes_sent=0,
-            part_size_max=8 << 20,
-            checksums_verified=4,
-        ),
+    wire = upload_facts(
+        requests=requests,
         first_request_s=0.1,
         last_response_s=0.2,
-        requests_by_kind={"PUT": requests},
         engine=engine,
         server_cpu_s=total_s * 0.8 if total_s > 1 else 0.0,
     )
@@ -113,7 +104,21 @@ def test_a_result_is_told_in_one_line() -> None:
     assert result_line(good) == (
         "s3.cp.upload FileSize=32MB S3TransferClient=CRT on cli-crt@2.38.5: 300 ms ±17% total time, n=3"
     )
-    assert result_line(bad) == "s3.cp.upload on s5cmd@2.3.0: 2 failed: the client failed"
+    assert result_line(bad) == "s3.cp.upload on s5cmd@2.3.0: 2 failed: the client failed: [31mno such bucket"
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("", "1 failed: exited 1"),
+        ("aws: [ERROR]: no credentials\n", "1 failed: exited 1: aws: [ERROR]: no credentials"),
+        ('Traceback (most recent call last):\n  File "x.py"\nOSError: no\n', "1 failed: exited 1: OSError: no"),
+        ("e" * 300, "1 failed: exited 1: " + "e" * 191 + "~f90dbddc"),
+    ],
+)
+def test_a_failed_result_is_told_with_the_last_line_of_its_reason(why: str, told: str) -> None:
+    failed = Result(name="n", client=CRT, errors=(Failure(iteration=0, what="exited 1", exit_code=1, why=why),))
+    assert result_line(failed) == f"n on cli-crt@2.38.5: {told}"
 
 
 def test_warnings_that_were_printed_at_the_start_are_counted() -> None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import shutil
 import urllib.request
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote, urlencode
+
+from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
+
+_NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
 
 def make_backend(request: dict[str, Any], milestones: Any) -> UrllibBackend:
@@ -34,9 +41,18 @@ class UrllibBackend:
     def __exit__(self, *raised: object) -> None:
         pass
 
-    def list(self, bucket: str, prefix: str) -> Iterator[Any]:
-        """Directories are more than an example needs."""
-        raise NotImplementedError(f"listing {bucket}/{prefix}: this example moves single objects")
+    def list(self, bucket: str, prefix: str) -> Iterator[Object]:
+        """Objects below `prefix`, by ListObjectsV2."""
+        query = {"list-type": "2", "prefix": prefix}
+        while True:
+            with self._open("GET", f"{bucket}?{urlencode(query)}") as response:
+                page = ET.parse(response).getroot()  # noqa: S314 (s3bench's own server)
+            for item in page.iter(f"{_NAMESPACE}Contents"):
+                key, size, modified = (item.findtext(f"{_NAMESPACE}{name}") for name in ("Key", "Size", "LastModified"))
+                yield Object(key, key, int(size), datetime.fromisoformat(modified).timestamp())
+            query["continuation-token"] = page.findtext(f"{_NAMESPACE}NextContinuationToken") or ""
+            if not query["continuation-token"]:
+                return
 
     def upload(self, path: str, bucket: str, key: str) -> Done:
         """PUT a file."""
@@ -46,20 +62,19 @@ class UrllibBackend:
 
     def download(self, bucket: str, item: Any, path: str) -> Done:
         """GET into a file."""
-        with self._open("GET", bucket, item.where, None) as response, open(path, "wb") as file:
+        with self._open("GET", f"{bucket}/{quote(item.where)}") as response, open(path, "wb") as file:
             shutil.copyfileobj(response, file)
         return Done()
 
     def delete(self, bucket: str, key: str) -> Done:
         """DELETE an object."""
-        self._send("DELETE", bucket, key, None)
+        self._send("DELETE", bucket, key)
         return Done()
 
-    def _send(self, method: str, bucket: str, key: str, data: bytes | None) -> None:
-        self._open(method, bucket, key, data).close()
+    def _send(self, method: str, bucket: str, key: str, data: bytes | None = None) -> None:
+        self._open(method, f"{bucket}/{quote(key)}", data).close()
 
-    def _open(self, method: str, bucket: str, key: str, data: bytes | None) -> Any:
+    def _open(self, method: str, path: str, data: bytes | None = None) -> Any:
         self._milestones.mark("first_client_invocation")
-        url = f"{self._url}/{bucket}/{key}"
-        request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 (s3bench's own server)
+        request = urllib.request.Request(f"{self._url}/{path}", data=data, method=method)  # noqa: S310 (s3bench's own server)
         return urllib.request.urlopen(request, timeout=60)  # noqa: S310 (as above)
