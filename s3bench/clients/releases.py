@@ -144,13 +144,13 @@ def installed_combination(
     wanted = canonicalize_name(dependency)
     if base.pins[wanted] == version:
         return find_client(ClientSpec(kind=base.kind, version=base.version), store)
-    name = known_client(base.kind).package.name
+    package = known_client(base.kind).package
     combined = f"{base.version}+{_NEITHER_LETTER_NOR_DIGIT.sub('.', wanted)}.{version}"
-    if not store.place(name, combined).is_dir():
+    if not package.is_at(store.place(package.name, combined)):
         label = f"{base.name} with {dependency} {version}"
-        with store.building(name) as building:
+        with store.building(package.name) as building:
             _install_pins({**base.pins, wanted: version}, building, label, progress)
-            store.adopt(building / "site", name, combined)
+            store.adopt(building / "site", package.name, combined, is_complete=package.is_at)
     return find_client(ClientSpec(kind=base.kind, version=combined), store)
 
 
@@ -163,6 +163,7 @@ def _install_pins(pins: dict[str, str], building: Path, label: str, progress: In
         index.install_packages(
             f"--requirement={file}",
             building / "site",
+            label=label,
             progress=lambda done, total: progress(f"installing {label}", done, total),
         )
     except ClientNotFound as error:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from s3bench.clients.client import ClientSpec, FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient, is_same_version
 from s3bench.clients.interpreter import import_path, is_python
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
@@ -125,14 +125,16 @@ class LibrarySearch:
             return self._at(given_path(spec), spec)
         own = own_sites()
         if spec.version:
-            place = store.place(self.name, spec.version)
-            if place.is_dir():
+            place = store.find(self.name, spec.version)
+            if version_in(self.distribution, (place,)):
                 return self._client(spec, Path(sys.executable), place, (place,))
-            if version_in(self.distribution, own) != spec.version:
+            if not is_same_version(version_in(self.distribution, own) or "", spec.version):
                 raise not_installed(spec, self.name)
-        elif version_in(self.distribution, own) is None and (newest := store.versions(self.name)[:1]):
-            place = store.place(self.name, newest[0])
-            return self._client(spec, Path(sys.executable), place, (place,))
+        elif version_in(self.distribution, own) is None:
+            for version in store.versions(self.name):
+                place = store.place(self.name, version)
+                if version_in(self.distribution, (place,)):
+                    return self._client(spec, Path(sys.executable), place, (place,))
         return self._client(spec, Path(sys.executable), None, own)
 
     def _at(self, path: Path, spec: ClientSpec) -> FoundClient:
@@ -186,10 +188,10 @@ class BinarySearch:
             packaged = self._packaged(import_path(python) if python else (given_path(spec),), spec)
             return packaged or self._by_itself(executable_at(spec, self.program), spec, store)
         versions = [spec.version] if spec.version else store.versions(self.name)
-        stored = [(store.place(self.name, version),) for version in versions]
+        stored = [(store.find(self.name, version),) for version in versions]
         for sites in (*stored, own_sites()) if spec.version else (own_sites(), *stored):
             found = self._packaged(sites, spec)
-            if found and spec.version in {None, found.version}:
+            if found and (spec.version is None or is_same_version(found.version, spec.version)):
                 return found
         for executable in programs_on_path(self.program, path) if spec.version is None else ():
             return self._by_itself(executable, spec, store)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from s3bench.clients.client import release_of
+from s3bench.clients.client import is_same_version, release_of
 from s3bench.errors import MachineError
 
 _BUILDING = ".building-"
@@ -37,6 +37,13 @@ class ClientStore:
     def place(self, name: str, version: str) -> Path:
         """Where `version` of `name` is, or would be."""
         return self.root / "clients" / name / version
+
+    def find(self, name: str, version: str) -> Path:
+        """Where `version` of `name` is, which may be written in another way (`0.3.2` is `0.3.2.0`), or would be."""
+        place = self.place(name, version)
+        if place.is_dir():
+            return place
+        return self.place(name, next((each for each in self.versions(name) if is_same_version(each, version)), version))
 
     def versions(self, name: str) -> tuple[str, ...]:
         """List the installed versions of `name`, newest first."""
@@ -62,18 +69,24 @@ class ClientStore:
             ) from error
         try:
             yield building
+        except OSError as error:
+            raise MachineError(
+                f"cannot install into the clients' store {self.root}",
+                str(error),
+                "free space there, or set S3BENCH_HOME to another directory",
+            ) from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
 
-    def adopt(self, built: Path, name: str, version: str) -> Path:
-        """Move the finished directory `built` into its place; if another process was faster, that one's stays."""
+    def adopt(self, built: Path, name: str, version: str, *, is_complete: Callable[[Path], bool]) -> Path:
+        """Move the finished directory `built`, in that of `building`, into its place.
+
+        If another process was faster, that one's stays; what is there but not `is_complete` is removed.
+        """
         place = self.place(name, version)
-        try:
-            built.rename(place)
-        except OSError as error:
-            # POSIX: renaming onto a directory that is not empty fails with ENOTEMPTY or EEXIST.
-            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
-                raise
+        if not _moved(built, place) and not is_complete(place):
+            _moved(place, built.with_name(f"{built.name}-replaced"))
+            _moved(built, place)
         return place
 
     def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str], *, file: Path | None = None) -> str:
@@ -105,6 +118,18 @@ class ClientStore:
             with tempfile.NamedTemporaryFile("w", dir=self.root, prefix=".facts-", delete=False) as file:
                 file.write(json.dumps(current, indent=1))
             Path(file.name).replace(self.root / "facts.json")
+
+
+def _moved(directory: Path, place: Path) -> bool:
+    """Rename `directory` to `place`, unless a directory with files is there; whether it was renamed."""
+    try:
+        directory.rename(place)
+    except OSError as error:
+        # POSIX: renaming onto a directory that is not empty fails with ENOTEMPTY or EEXIST.
+        if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise
+        return False
+    return True
 
 
 def _remove_abandoned(folder: Path) -> None:

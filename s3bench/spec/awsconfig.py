@@ -6,8 +6,9 @@ with Python's configparser, as the clients do. Text that two readers could split
 """
 
 import configparser
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
+from s3bench.errors import BadInput
 from s3bench.spec.awsconfig_table import (
     PROFILE_KEYS,
     config_blocks,
@@ -15,10 +16,13 @@ from s3bench.spec.awsconfig_table import (
     reason_against_key,
     reason_against_section,
 )
+from s3bench.spec.awsconfig_value import S3_PARSERS, word_of
 from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.reader import Complaint, nearest, one_of, quoted
 
 _PROFILE = "`[default]` or `[profile NAME]`"
+_TRANSFER_CLIENT = "preferred_transfer_client"
+_ANY_TRANSFER_CLIENT = "auto"
 
 
 def check_config(text: str, clients: KnownClients) -> Complaint | None:
@@ -39,10 +43,11 @@ def check_config(text: str, clients: KnownClients) -> Complaint | None:
         return Complaint(
             f"is not an AWS config: {reason}", "write sections, each with `key = value` or an indented block"
         )
-    return next(_complaints(sections, config_blocks(clients)), None)
+    return next(_complaints(sections, clients), None)
 
 
-def _complaints(sections: configparser.RawConfigParser, blocks: Mapping[str, Collection[str]]) -> Iterator[Complaint]:
+def _complaints(sections: configparser.RawConfigParser, clients: KnownClients) -> Iterator[Complaint]:
+    blocks = config_blocks(clients)
     for section in sections.sections():
         if not is_allowed_section(section):
             reason = reason_against_section(section)
@@ -51,7 +56,7 @@ def _complaints(sections: configparser.RawConfigParser, blocks: Mapping[str, Col
         for key, value in sections.items(section):
             # A value that begins on the next line is a block of settings, as under `s3 =`.
             if value.startswith("\n") or key in blocks:
-                yield from _block_complaints(section, key, value, blocks)
+                yield from _block_complaints(section, key, value, clients)
             elif "\n" in value:
                 what = f"sets `{key}` in `[{section}]` to a value of several lines"
                 yield Complaint(what, "write each value in one line, without indented lines below it")
@@ -59,10 +64,9 @@ def _complaints(sections: configparser.RawConfigParser, blocks: Mapping[str, Col
                 yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | blocks.keys())
 
 
-def _block_complaints(
-    section: str, block: str, value: str, blocks: Mapping[str, Collection[str]]
-) -> Iterator[Complaint]:
+def _block_complaints(section: str, block: str, value: str, clients: KnownClients) -> Iterator[Complaint]:
     where = f"under `{block} =` in `[{section}]`"
+    blocks = config_blocks(clients)
     if block not in blocks:
         yield _unknown(f"a block `{block}` in `[{section}]`", block, blocks)
         return
@@ -70,14 +74,32 @@ def _block_complaints(
     if first:
         yield Complaint(f"sets `{block}` in `[{section}]` to a value", f"write indented lines below `{block} =`")
     for line in lines:
-        key, equals, _ = line.partition("=")
         if not line.strip():
             continue
+        key, equals, setting = (part.strip() for part in line.partition("="))
         if not equals:
             what = f"is not an AWS config: under `{block} =` the line {quoted(line.strip())} has no `=`"
             yield Complaint(what, "write `key = value` in each indented line")
-        elif key.strip() not in blocks[block]:
-            yield _unknown(f"`{key.strip()}` {where}", key.strip(), blocks[block])
+        elif key not in blocks[block]:
+            yield _unknown(f"`{key}` {where}", key, blocks[block])
+        else:
+            try:
+                check_value(block, key, setting, clients)
+            except BadInput as error:
+                yield Complaint(f"sets `{key}` {where} to {quoted(setting)}: {error.why or error.what}", error.fix)
+
+
+def check_value(block: str, key: str, text: str, clients: KnownClients) -> None:
+    """Raise `BadInput` if `text` is not a value of `key` of a block that `config_blocks` has."""
+    if block != "s3":
+        for each in clients.values():
+            if each.config_block == block and each.parse_config is not None:
+                each.parse_config({key: text})
+    elif key == _TRANSFER_CLIENT:
+        words = frozenset().union(*(each.transfer_words for each in clients.values()))
+        word_of(key, text, (_ANY_TRANSFER_CLIENT, *sorted(words)))
+    elif key in S3_PARSERS:
+        S3_PARSERS[key](key, text)
 
 
 def _unknown(what: str, key: str, allowed: Collection[str]) -> Complaint:
@@ -98,7 +120,7 @@ def transfer_kind(text: str, clients: KnownClients) -> str | None:
         return None
     for line in sections.get("default", "s3").splitlines():
         key, _, value = line.partition("=")
-        if key.strip() == "preferred_transfer_client":
+        if key.strip() == _TRANSFER_CLIENT:
             return next((name for name, each in clients.items() if value.strip() in each.transfer_words), None)
     return None
 

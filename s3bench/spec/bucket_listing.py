@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from s3bench.errors import BadInput
+from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 
-_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +(\d+) (.*)", re.DOTALL)
+_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +0*(\d+) (.*)", re.DOTALL)
+_DIGITS_MAX = len(str(OBJECT_BYTES_MAX))
 _ROUNDED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +[\d.]+ (?:Bytes?|[KMGTPE]iB) ")
 _FOLDER = re.compile(r" +PRE .*/")
 _SUMMARY = re.compile(r" *Total (?:Objects|Size): .*")
@@ -72,6 +74,8 @@ def _json_object(item: Any, index: int, source: str) -> tuple[str, int]:
     if isinstance(item, dict):
         key, size = item.get("Key"), item.get("Size")
         if isinstance(key, str) and isinstance(size, int) and not isinstance(size, bool) and size >= 0:
+            if size > OBJECT_BYTES_MAX:
+                raise _too_large(f"{source}: $.Contents[{index}].Size")
             return key, size
     raise BadInput(f"{source}: $.Contents[{index}] is not an object with `Key` and `Size`", fix=_FIX)
 
@@ -80,6 +84,8 @@ def _text_objects(text: str, source: str) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(text.split("\n"), start=1):
         found = _LINE.fullmatch(line.rstrip("\r"))
         if found:
+            if len(found[1]) > _DIGITS_MAX or int(found[1]) > OBJECT_BYTES_MAX:
+                raise _too_large(f"{source}, line {number}: the size")
             yield found[2], int(found[1])
         elif _ROUNDED.match(line):
             raise BadInput(
@@ -95,3 +101,7 @@ def _text_objects(text: str, source: str) -> Iterator[tuple[str, int]]:
             )
         elif line.strip() and not _SUMMARY.fullmatch(line):
             raise BadInput(f"{source}, line {number} is not a line of a listing of a bucket", fix=_FIX)
+
+
+def _too_large(what: str) -> BadInput:
+    return BadInput(f"{what} is more than {OBJECT_BYTES_MAX:,} bytes", "no object of S3 can be so large", _FIX)

@@ -3,7 +3,7 @@
 Clients are declared in `s3bench.clients`, a layer above; callers pass the traits of all clients.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -14,7 +14,8 @@ class ClientTraits:
     `runs_any_command`: it runs a definition's command unchanged; every other client runs only S3 transfers.
     `is_default`: it runs the definitions that name no client. `transfer_words` are the values of
     `preferred_transfer_client` that stand for it. `config_block` is the block of a profile with its settings;
-    `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`.
+    `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`;
+    `parse_config` parses such a block and raises `BadInput`.
     `runs_unnamed`: selected by `--client`, it also runs transfers whose definition names other clients, at least one of
     them a client that runs only transfers; such definitions were written without knowing this client.
     """
@@ -25,6 +26,7 @@ class ClientTraits:
     transfer_words: frozenset[str] = frozenset()
     config_block: str = "s3"
     config_keys: frozenset[str] = frozenset()
+    parse_config: Callable[[Mapping[str, str]], object] | None = None
     runs_unnamed: bool = False
 
 

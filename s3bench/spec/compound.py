@@ -93,16 +93,20 @@ NOTHING = _Nothing.NOTHING
 class RecordKey:
     """One key of a record: its name in JSON, the parameter it becomes, its shape and its meaning in a sentence.
 
+    Without `becomes` the parameter has the same name.
     `default` is the value of an absent key, in JSON; a test checks that it equals the parameter's default.
     """
 
     name: str
-    becomes: str
+    becomes: str = ""
     shape: Shape[Any]
     meaning: str
     required: bool = False
     default: Any = NOTHING
     examples: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "becomes", self.becomes or self.name)
 
     def schema(self) -> dict[str, Any]:
         """Return the shape's schema with description, default and examples."""

@@ -20,7 +20,7 @@ from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 from s3bench.spec.listing import LISTED_AT, PAGE_KEYS_MAX
 from s3bench.spec.names import FIXTURE_NAME
 from s3bench.spec.reader import Complaint, Report, Steps, decode_json, quoted, render_path
-from s3bench.spec.shape import Shape, Text, WholeNumber, Word, wrong_kind
+from s3bench.spec.shape import Flag, Shape, Text, WholeNumber, Word, wrong_kind
 from s3bench.units import exact_bytes
 
 SUFFIX = ".run.json"
@@ -71,19 +71,6 @@ class CrtWorkload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Flag:
-    noun: str = "true or false"
-
-    def read(self, value: object, at: Steps, report: Report) -> bool:
-        if not isinstance(value, bool):
-            report.add(at, wrong_kind(value, at, self.noun, "write true or false, without quotes"))
-        return value is True
-
-    def schema(self) -> dict[str, object]:
-        return {"type": "boolean"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Null:
     noun: str = "null"
 
@@ -117,7 +104,7 @@ _WORKLOAD = Record(
     keys=(
         _key("version", "version", WholeNumber(minimum=0, maximum=_COUNT_MAX), "Version of the format."),
         _key("comment", "comment", Text(), "Why there is this workload."),
-        _key("filesOnDisk", "files_on_disk", _Flag(), "Whether data comes from files, or from memory."),
+        _key("filesOnDisk", "files_on_disk", Flag(), "Whether data comes from files, or from memory."),
         _key(
             "checksum",
             "checksum",
@@ -131,11 +118,6 @@ _WORKLOAD = Record(
         _key("tasks", "tasks", ListOf(item=_TASK, least=1), "What is transferred."),
     ),
 )
-
-
-def parse_crt_workload(content: bytes, *, source: str, clients: KnownClients) -> tuple[Definition, ...]:
-    """Return the definitions of a workload file; raises as `read_crt_workload`."""
-    return read_crt_workload(content, source=source, clients=clients).definitions
 
 
 def read_crt_workload(content: bytes, *, source: str, clients: KnownClients) -> CrtWorkload:

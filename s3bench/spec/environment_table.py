@@ -37,7 +37,6 @@ _SIZE = WholeNumber(
 
 _FILL = RecordKey(
     name="fill",
-    becomes="fill",
     shape=Word(words=Fill, noun="a fill"),
     meaning="What the bytes are: `zero`, null bytes; `random`, noise, the same in every run, different in every file.",
     default="zero",
@@ -50,7 +49,6 @@ FILE = Record(
     keys=(
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
             meaning="Name of the file to create, relative to the workspace in which the command runs.",
@@ -75,7 +73,6 @@ FILE_DIR = Record(
     keys=(
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
             meaning="Name of the directory to create, relative to the workspace. Its files are called `file-000000`, "
@@ -84,7 +81,6 @@ FILE_DIR = Record(
         ),
         RecordKey(
             name="file_count",
-            becomes="file_count",
             shape=WholeNumber(
                 minimum=0,
                 maximum=FILE_COUNT_MAX,
@@ -114,7 +110,6 @@ FILE_TREE = Record(
     keys=(
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
             meaning="Name of the directory to create, relative to the workspace.",
@@ -122,7 +117,6 @@ FILE_TREE = Record(
         ),
         RecordKey(
             name="sizes",
-            becomes="sizes",
             shape=Pairs(
                 name_rule=FIXTURE_NAME, value=_SIZE, noun="an object of sizes", example='{"2026/01.jpg": 4096}'
             ),
@@ -141,7 +135,6 @@ FILE_LITERAL = Record(
     keys=(
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
             meaning="Name of the file to create, relative to the workspace.",
@@ -149,7 +142,6 @@ FILE_LITERAL = Record(
         ),
         RecordKey(
             name="content",
-            becomes="content",
             shape=Text(),
             required=True,
             meaning="The contents of the file, written as UTF-8.",
@@ -157,7 +149,6 @@ FILE_LITERAL = Record(
         ),
         RecordKey(
             name="mode",
-            becomes="mode",
             shape=Word(words=WriteMode, noun="a write mode"),
             meaning="How the contents are written: `w` and `wb` create the file, `a` and `ab` append to an existing "
             "one, `x` and `xb` require that it does not exist. The contents are UTF-8, with or without `b`.",
@@ -173,7 +164,6 @@ LIKE = Record(
     keys=(
         RecordKey(
             name="sizes",
-            becomes="sizes",
             shape=Text(rule=FIXTURE_NAME),
             required=True,
             meaning="The file with the sizes, from `s3bench describe`, relative to the definition file and below its "
@@ -182,7 +172,6 @@ LIKE = Record(
         ),
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=FIXTURE_NAME),
             meaning="Name of the directory to create, relative to the workspace. Its files are called `file-000000`, "
             "`file-000001`, ..., mixed so that neighbours differ in size.",
@@ -191,7 +180,6 @@ LIKE = Record(
         replace(_FILL, default="random"),
         RecordKey(
             name="files_max",
-            becomes="files_max",
             shape=WholeNumber(minimum=1, maximum=FILE_COUNT_MAX, unit="files"),
             meaning="If there are more files, a sample of this many is made.",
             default=FILE_COUNT_MAX,
@@ -199,7 +187,6 @@ LIKE = Record(
         ),
         RecordKey(
             name="bytes_max",
-            becomes="bytes_max",
             shape=WholeNumber(minimum=1, maximum=OBJECT_BYTES_MAX, unit="bytes"),
             meaning="If all files together have more bytes, a sample of about as many bytes is made.",
             default=OBJECT_BYTES_MAX,
@@ -234,35 +221,30 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
         keys=(
             RecordKey(
                 name="file_literals",
-                becomes="file_literals",
                 shape=ListOf(item=FILE_LITERAL),
                 meaning="Files with the given contents, created before each iteration, after all others.",
                 default=[],
             ),
             RecordKey(
                 name="files",
-                becomes="files",
                 shape=ListOf(item=FILE),
                 meaning="Files of a given size, created before each iteration.",
                 default=[],
             ),
             RecordKey(
                 name="file_dirs",
-                becomes="file_dirs",
                 shape=ListOf(item=FILE_DIR),
                 meaning="Directories of many equal files, created before each iteration.",
                 default=[],
             ),
             RecordKey(
                 name="file_trees",
-                becomes="file_trees",
                 shape=ListOf(item=FILE_TREE),
                 meaning="Directories of files of given names and sizes, created before each iteration.",
                 default=[],
             ),
             RecordKey(
                 name="like",
-                becomes="like",
                 shape=Either(usual=_LikeName(name=Text(rule=FIXTURE_NAME)), special=LIKE, special_type=JsonObject),
                 meaning="A directory of files with the sizes that `s3bench describe` found, created before each "
                 "iteration: the name of its file, or an object that also limits the number of files.",
@@ -270,7 +252,6 @@ def environment_shape(clients: KnownClients) -> Record[Environment]:
             ),
             RecordKey(
                 name="config",
-                becomes="config",
                 shape=Text(rule=TextRule(check=lambda text: check_config(text, clients), pattern=r"^\s*($|[\[#;])")),
                 meaning="The contents of the AWS config file that the client reads.",
                 default="[default]",

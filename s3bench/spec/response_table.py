@@ -28,7 +28,6 @@ FILE_BODY = Record(
     keys=(
         RecordKey(
             name="file",
-            becomes="file",
             shape=Text(rule=BODY_NAME),
             required=True,
             meaning="The name of a file of the `environment`, whose contents are the body. A `*` is replaced by "
@@ -53,7 +52,6 @@ LISTING_BODY = Record(
         ),
         RecordKey(
             name="prefix",
-            becomes="prefix",
             shape=Text(rule=KEY_PREFIX),
             meaning="What the key of each listed object begins with; the file's name follows.",
             default="",
@@ -69,14 +67,12 @@ MATCH = Record(
     keys=(
         RecordKey(
             name="method",
-            becomes="method",
             shape=Text(rule=METHOD),
             meaning="The request's method, in upper case. Left out: any.",
             examples=("GET",),
         ),
         RecordKey(
             name="path",
-            becomes="path",
             shape=Text(rule=PATH),
             meaning="The request's decoded URL path (path-style, so `/bucket/key`), `*` standing for any run of "
             "characters. Left out: any.",
@@ -84,7 +80,6 @@ MATCH = Record(
         ),
         RecordKey(
             name="query",
-            becomes="query",
             shape=Pairs(name_rule=QUERY_NAME, value=Text(rule=QUERY_VALUE)),
             meaning="Query parameters that the request must have; an empty value means present with any value.",
             default={},
@@ -100,7 +95,6 @@ RESPONSE = Record(
     keys=(
         RecordKey(
             name="status_code",
-            becomes="status_code",
             shape=WholeNumber(minimum=200, maximum=599, why_maximum="RFC 9110, section 15"),
             meaning="The status code of the response, 200 to 599: after an interim response (1xx) a client waits for "
             "the final one.",
@@ -108,7 +102,6 @@ RESPONSE = Record(
         ),
         RecordKey(
             name="headers",
-            becomes="headers",
             shape=Pairs(name_rule=FIELD_NAME, value=Text(rule=FIELD_VALUE)),
             meaning="The response's headers: names and values.",
             default={},
@@ -116,7 +109,6 @@ RESPONSE = Record(
         ),
         RecordKey(
             name="body",
-            becomes="body",
             shape=Either(
                 usual=Text(),
                 special=ByKey(usual=FILE_BODY, special=LISTING_BODY),
@@ -128,7 +120,6 @@ RESPONSE = Record(
         ),
         RecordKey(
             name="instances",
-            becomes="instances",
             shape=Either(
                 usual=WholeNumber(minimum=1, maximum=INSTANCES_MAX),
                 special=FixedWord(word="any", means=None),
@@ -139,7 +130,6 @@ RESPONSE = Record(
         ),
         RecordKey(
             name="match",
-            becomes="match",
             shape=MATCH,
             meaning="Which requests get this response; each request takes the first response not yet used up that fits "
             "it. Left out: any request.",

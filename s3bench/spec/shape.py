@@ -134,6 +134,24 @@ def _digits(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """True or false."""
+
+    noun: str = "true or false"
+
+    def read(self, value: Any, at: Steps, report: Report) -> bool:
+        """Return the value, or false."""
+        if not isinstance(value, bool):
+            report.add(at, wrong_kind(value, at, self.noun, "write true or false, without quotes"))
+            return False
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """`type: boolean`."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seconds:
     """A number of seconds; `above_zero` forbids zero itself."""
 

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.spec.environment_table import FILE_COUNT_MAX, OBJECT_BYTES_MAX
+from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 from s3bench.spec.file_sizes import FileSizes, error_between
 
 KIND: Literal["file-sizes"] = "file-sizes"
@@ -47,7 +47,16 @@ class SizesDocument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @classmethod
     def of(cls, sizes: FileSizes, *, folders: int, left_out: LeftOut) -> "SizesDocument":
-        """The document of `sizes`, condensed if there are many distinct ones."""
+        """The document of `sizes`, condensed if there are many distinct ones.
+
+        Raises `BadInput` for a file that is too large for S3: no reader takes such a document.
+        """
+        if sizes.largest_bytes > OBJECT_BYTES_MAX:
+            raise BadInput(
+                f"the largest file has {sizes.largest_bytes:,} bytes, more than {OBJECT_BYTES_MAX:,}",
+                "no object of S3 can be so large",
+                "leave out files of more than 50,000 GiB",
+            )
         condensed = sizes.condensed()
         return cls(
             files=sizes.files,
@@ -120,6 +129,4 @@ def _fault(document: SizesDocument) -> str | None:
             f"`sizes` has {found.files} files of {found.total_bytes} bytes, but `files` and `total_bytes` say "
             f"{document.files} and {document.total_bytes}"
         )
-    if found.files > FILE_COUNT_MAX:
-        return f"it has {found.files} files; at most {FILE_COUNT_MAX} can be made"
     return None

@@ -61,7 +61,6 @@ DIMENSION = Record(
     keys=(
         RecordKey(
             name="name",
-            becomes="name",
             shape=Text(rule=LABEL),
             required=True,
             meaning="Name of the dimension.",
@@ -69,7 +68,6 @@ DIMENSION = Record(
         ),
         RecordKey(
             name="value",
-            becomes="value",
             shape=Text(rule=LABEL),
             required=True,
             meaning="Value of the dimension.",
@@ -87,7 +85,6 @@ def definition_shape(clients: KnownClients) -> Record[Definition]:
         keys=(
             RecordKey(
                 name="name",
-                becomes="name",
                 shape=Text(rule=LABEL),
                 required=True,
                 meaning="The name of the benchmark. Names may repeat where the dimensions differ.",
@@ -95,7 +92,6 @@ def definition_shape(clients: KnownClients) -> Record[Definition]:
             ),
             RecordKey(
                 name="command",
-                becomes="command",
                 shape=ListOf(item=Text(rule=ARGUMENT), least=1, noun="a list of strings"),
                 required=True,
                 meaning="The AWS CLI command to benchmark, without `aws`: each element is one argument.",
@@ -103,28 +99,24 @@ def definition_shape(clients: KnownClients) -> Record[Definition]:
             ),
             RecordKey(
                 name="dimensions",
-                becomes="dimensions",
                 shape=ListOf(item=DIMENSION),
                 meaning="Further properties that distinguish results.",
                 default=[],
             ),
             RecordKey(
                 name="environment",
-                becomes="environment",
                 shape=environment_shape(clients),
                 meaning="The files and the AWS config that the command runs with.",
                 default={},
             ),
             RecordKey(
                 name="responses",
-                becomes="responses",
                 shape=ListOf(item=RESPONSE),
                 meaning='The HTTP responses that the stub gives, in order. Left out: [{"headers": {}, "body": ""}]. An '
                 "emulator or a live endpoint needs none.",
             ),
             RecordKey(
                 name="clients",
-                becomes="clients",
                 shape=ListOf(item=Name(names=tuple(clients), noun="a client"), least=1, distinct=True),
                 meaning="Which clients run it. Left out: the aws-cli, with the transfer client of its `config`.",
                 examples=(["cli-classic", "cli-crt", "boto3-crt", "s5cmd"],),
@@ -139,7 +131,6 @@ def definition_shape(clients: KnownClients) -> Record[Definition]:
             ),
             RecordKey(
                 name="tags",
-                becomes="tags",
                 shape=ListOf(item=Text(rule=LABEL), distinct=True),
                 meaning="Words that group benchmarks for `-k`.",
                 default=[],

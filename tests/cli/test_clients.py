@@ -11,6 +11,7 @@ from s3bench.cli.clients import clients_group
 from s3bench.clients.client import FoundClient
 from s3bench.clients.package import InstallProgress
 from s3bench.clients.store import ClientStore
+from s3bench.errors import BadInput
 
 
 @pytest.fixture
@@ -66,9 +67,18 @@ def test_installing_tells_its_steps_on_stderr_and_the_client_on_stdout(
         return FoundClient(kind="cli", version="2.36.1", executable=Path("/place/aws"))
 
     monkeypatch.setattr(clients_module, "install", install)
+    monkeypatch.setattr(clients_module, "check_wanted", lambda *_: None)
     result = call("install", "aws-cli@2.36.1", "boto3")
     assert result.stdout == "cli@2.36.1\t/place/aws\n" * 2
     assert result.stderr == "fetching aws-cli@2.36.1\nfetching boto3\n"
+
+
+def test_nothing_is_installed_if_one_name_is_wrong(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[str] = []
+    monkeypatch.setattr(clients_module, "install", lambda wanted, *_: installed.append(wanted))
+    with pytest.raises(BadInput, match="there is no client `nosuch`"):
+        call("install", "boto3", "nosuch")
+    assert installed == []
 
 
 def test_installing_nothing_is_a_mistake(home: Path) -> None:

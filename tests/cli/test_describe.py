@@ -35,7 +35,15 @@ def test_a_listing_can_come_from_a_pipe() -> None:
     assert json.loads(done.stdout)["sizes"] == [[5, 1], [7, 1]]
 
 
-@pytest.mark.parametrize("stdin", ["", "garbage\n", "{}"])
+def test_an_empty_path_is_not_the_current_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    done = describe("")
+    assert isinstance(done.exception, BadInput)
+    assert (done.stdout, done.exception.fix) == ("", "for the current directory, write: s3bench describe .")
+
+
+@pytest.mark.parametrize("stdin", ["", "garbage\n", "{}", f"2026-01-01 00:00:00 {'9' * 23} a\n"])
 def test_what_cannot_be_described_is_bad_input_and_writes_nothing(stdin: str) -> None:
     done = describe("-", stdin=stdin)
     assert isinstance(done.exception, BadInput)

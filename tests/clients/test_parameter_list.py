@@ -35,8 +35,9 @@ def test_a_list_names_a_key_of_the_block_s3_or_of_a_clients_own() -> None:
 
 def test_every_setting_of_a_definition_but_the_transfer_client_can_vary() -> None:
     for block, keys in config_blocks(known_clients()).items():
-        for key in keys - {"preferred_transfer_client", "addressing_style"}:
-            assert parse_parameter_list(f"{block}.{key}", "7").key == key
+        for key in keys - {"preferred_transfer_client"}:
+            value = {"addressing_style": "path", "part_size": "7MB"}.get(key, "7")
+            assert parse_parameter_list(f"{block}.{key}", value).key == key
 
 
 def test_a_scan_counts_from_min_to_max_in_their_unit() -> None:
@@ -59,6 +60,13 @@ def test_a_scan_counts_from_min_to_max_in_their_unit() -> None:
         ("max_concurrent_requests", "0", "max_concurrent_requests: '0' is not a value of it", "write a number above"),
         ("max_queue_size", "many", "max_queue_size: 'many' is not a value of it", "write a number above 0"),
         ("max_bandwidth", "5 miles", "max_bandwidth: '5 miles' is not a value of it", "write a rate such as"),
+        (
+            "addressing_style",
+            "foo",
+            "addressing_style: 'foo' is not a value of it",
+            "write `auto`, `path` or `virtual`",
+        ),
+        ("s5cmd.part_size", "100KB", "s5cmd.part_size: '100KB' is not a value of it", "write 64MB, say"),
         ("s5cmd.part_size", "-1", "s5cmd.part_size: '-1' is not a value of it", "write bytes, or a size"),
         ("rclone.transfers", "4MB", "rclone.transfers: '4MB' is not a value of it", "write a number above 0"),
         ("max_concurrent_requests", "5,6,5", "max_concurrent_requests has 5 twice", "write each value once"),

@@ -53,7 +53,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the index was asked to look into or to install."""
     asked: list[str] = []
 
-    def install(requirement: str, into: Path, *, progress: index.Progress) -> None:
+    def install(requirement: str, into: Path, *, label: str, progress: index.Progress) -> None:
+        del label
         progress(1, 2)
         file = Path(requirement.removeprefix("--requirement="))
         pins = dict(line.split("==") for line in file.read_text().splitlines()) if file.is_file() else {}
@@ -67,7 +68,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(asset)
         return CARRIED[asset]
 
-    monkeypatch.setattr(index, "available_versions", lambda package: PUBLISHED[package])
+    monkeypatch.setattr(index, "available_versions", lambda package, **_: PUBLISHED[package])
     monkeypatch.setattr(index, "install_packages", install)
     monkeypatch.setattr("s3bench.clients.aws_cli.package._look_up", look)
     return asked

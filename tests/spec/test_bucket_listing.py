@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
 from s3bench.spec.bucket_listing import parse_listing
+from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 
 LISTED = b"""\
 2013-09-02 21:37:53         10 a.txt
@@ -28,7 +29,12 @@ def test_the_text_of_a_recursive_listing_is_read() -> None:
     assert (listing.folders, listing.folder_markers) == (3, 1)
 
 
-@given(st.lists(st.tuples(st.text(min_size=1), st.integers(0, 1 << 50)), max_size=20))
+def test_the_largest_object_of_s3_is_read() -> None:
+    line = b"2013-09-02 21:37:53 0053687091200000 a\n"
+    assert parse_listing(line, source="ls.txt").sizes == {53_687_091_200_000: 1}
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.integers(0, OBJECT_BYTES_MAX)), max_size=20))
 def test_the_json_of_a_listing_is_read_whatever_the_keys(objects: list[tuple[str, int]]) -> None:
     document = {"Contents": [{"Key": key, "Size": size, "ETag": "x"} for key, size in objects]}
     listing = parse_listing(json.dumps(document).encode(), source="list.json")
@@ -43,6 +49,9 @@ def test_the_json_of_a_listing_is_read_whatever_the_keys(objects: list[tuple[str
         (b"2013-09-02 21:37:53   10.0 KiB a.txt\n", "without --human-readable"),
         (b"                           PRE folder/\n", "--recursive"),
         (b'{"Contents": [{"Key": "a"}]}', r"\$\.Contents\[0\]"),
+        (LISTED + b"2013-09-02 21:37:53 53687091200001 a\n", r"line 8: the size is more than 53,687,091,200,000 bytes"),
+        (b"2013-09-02 21:37:53 " + b"9" * 5000 + b" a\n", "line 1: the size is more than"),
+        (b'[{"Key": "a", "Size": 53687091200001}]', r"\$\.Contents\[0\]\.Size is more than"),
         (b'{"Buckets": []}', "no list `Contents`"),
         (b'{"Contents": [], "NextToken": "x"}', "first part"),
         (b'{"Contents"', "not valid JSON"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
-from s3bench.spec.crt_workload import parse_crt_workload, read_crt_workload
+from s3bench.spec.crt_workload import read_crt_workload
 from s3bench.spec.definition import Definition, Fill
 from s3bench.spec.definition_rules import check_definition
 from s3bench.spec.fixture_rules import check_fixtures
@@ -45,7 +45,7 @@ def numbered(action: str, count: int, size: int = 262144) -> list[tuple[str, str
 
 def parsed(content: bytes, source: str = "download-256KiB-10_000x.run.json") -> Definition:
     """The definition, held to the rules that definitions of ours are held to."""
-    (definition,) = parse_crt_workload(content, source=source, clients=known_clients())
+    (definition,) = read_crt_workload(content, source=source, clients=known_clients()).definitions
     report = Report()
     check_definition(definition, (0,), report, known_clients())
     fixtures = check_fixtures(definition.environment, (0, "environment"), report)
@@ -66,7 +66,7 @@ def complaint(content: bytes) -> str:
 
 def problems(content: bytes) -> str:
     with pytest.raises(BadInput) as caught:
-        parse_crt_workload(content, source="a.run.json", clients=known_clients())
+        read_crt_workload(content, source="a.run.json", clients=known_clients())
     return str(caught.value)
 
 

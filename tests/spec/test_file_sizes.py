@@ -93,6 +93,16 @@ def test_a_document_is_read_as_it_was_written(many: tuple[int, int, float]) -> N
     assert parse_sizes(encode_sizes(document), source="sizes.json") == document
 
 
+def test_no_document_is_made_that_no_reader_takes() -> None:
+    largest = FileSizes(counts=((53_687_091_200_000, 1),))
+    document = SizesDocument.of(largest, folders=0, left_out=LeftOut())
+    assert parse_sizes(encode_sizes(document), source="sizes.json").file_sizes == largest
+    many = SizesDocument.of(FileSizes(counts=((5, 10_000_001),)), folders=0, left_out=LeftOut())
+    assert parse_sizes(encode_sizes(many), source="sizes.json").files == 10_000_001  # its readers make a sample of it
+    with pytest.raises(BadInput, match="the largest file has 53,687,091,200,001 bytes"):
+        SizesDocument.of(FileSizes(counts=((53_687_091_200_001, 1),)), folders=0, left_out=LeftOut())
+
+
 GOOD = encode_sizes(SizesDocument.of(FileSizes(counts=((5, 3), (9, 1))), folders=0, left_out=LeftOut()))
 
 

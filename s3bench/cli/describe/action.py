@@ -14,9 +14,11 @@ from s3bench.spec.sizes_document import encode_sizes
 _STDIN = "-"
 
 
-def describe(path: Path, *, quiet: bool) -> None:
+def describe(path: str, *, quiet: bool) -> None:
     """Describe a directory or a listing; `-` is a listing on stdin. Raises `BadInput`."""
-    found = _from_stdin() if str(path) == _STDIN else describe_path(path)
+    if not path:
+        raise BadInput("the path to describe is empty", fix="for the current directory, write: s3bench describe .")
+    found = _from_stdin() if path == _STDIN else describe_path(Path(path))
     print_whole(encode_sizes(found.document))
     for line in found.warnings:
         click.echo(f"s3bench: warning: {line}", err=True)

@@ -1,14 +1,12 @@
 """`s3bench describe`: its options."""
 
-from pathlib import Path
-
 import click
 
 
 @click.command("describe", context_settings={"max_content_width": 120})
-@click.argument("path", metavar="DIR|LISTING|-", type=click.Path(path_type=Path))
+@click.argument("path", metavar="DIR|LISTING|-", type=click.Path())
 @click.option("-q", "--quiet", is_flag=True, help="No summary on stderr.")
-def describe_command(path: Path, *, quiet: bool) -> None:
+def describe_command(path: str, *, quiet: bool) -> None:
     """Describe the files below DIR, or the objects in a LISTING of a bucket, by number and size, as JSON on stdout.
 
     \b

@@ -26,7 +26,7 @@ def find_aws_cli(spec: ClientSpec, store: ClientStore, path: str) -> FoundClient
     if spec.path:
         return _packaged(spec) or _at(executable_at(spec, "aws"), spec, store)
     if spec.version:
-        found = _in_store(store.place(_PACKAGE, spec.version), spec)
+        found = _in_store(store.find(_PACKAGE, spec.version), spec)
         if found is None:
             raise not_installed(spec, _PACKAGE)
         return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from s3bench.clients import index
 from s3bench.clients.aws_cli.archive import sha256_of, unpack_aws_cli, version_at_head
-from s3bench.clients.client import release_of
+from s3bench.clients.client import is_same_version, release_of
 from s3bench.clients.package import ClientPackage, InstallProgress, write_origin
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound, VersionNotFound
@@ -27,20 +27,27 @@ class AwsCliPackage(ClientPackage):
         if version is not None and not _is_v2(version):
             return ClientPackage.install(self, version, store, progress)
         progress("looking for aws-cli" + (f" {version}" if version else ""), 0, 0)
-        assets = index.available_versions(ASSET)
-        if not assets:
-            raise ClientNotFound(
-                "the package index offers no aws-cli v2", fix="give a client by path: cli-crt@/path/to/aws"
-            )
+        assets = _assets()
         asset = assets[0] if version is None else _asset_with(version, assets, store, progress)
         carried = carried_version(asset, store, progress)
-        if store.place(self.name, carried).is_dir():
+        if self.is_at(store.place(self.name, carried)):
             return carried
         with store.building(self.name) as building:
             wheel, built, found = _unpack(asset, building, f"fetching aws-cli {carried}", carried, progress)
             write_origin(built, {"package": ASSET, "version": asset, "wheel": wheel.name, "sha256": sha256_of(wheel)})
-            store.adopt(built, self.name, found)
+            store.adopt(built, self.name, found, is_complete=self.is_at)
         return found
+
+    def is_at(self, place: Path) -> bool:
+        """Of v2 the program is there, of v1 the package."""
+        return (place / "aws").is_file() or ClientPackage.is_at(self, place)
+
+    def check_published(self, version: str, store: ClientStore, progress: InstallProgress) -> None:
+        """Of v2, look it up in the packages that carry it."""
+        if _is_v2(version):
+            _asset_with(version, _assets(), store, progress)
+        else:
+            ClientPackage.check_published(self, version, store, progress)
 
     def releases_between(
         self, older: str, newer: str, store: ClientStore, progress: InstallProgress
@@ -70,12 +77,24 @@ def _is_v2(version: str) -> bool:
     return release_of(version)[:1] == (2,)
 
 
+def _assets() -> tuple[str, ...]:
+    """The versions of `ASSET`, newest first."""
+    assets = index.available_versions(ASSET, label="aws-cli")
+    if not assets:
+        raise ClientNotFound(
+            "the package index offers no aws-cli v2", fix="give a client by path: cli-crt@/path/to/aws"
+        )
+    return assets
+
+
 def _asset_with(version: str, assets: tuple[str, ...], store: ClientStore, progress: InstallProgress) -> str:
     """Find the asset that carries `version`."""
+    from packaging.version import Version  # noqa: PLC0415 (for those who look for a version alone)
+
     ordered = sorted(assets, key=release_of)
-    low = _first(ordered, lambda carried: release_of(carried) >= release_of(version), version, store, progress)
+    low = _first(ordered, lambda carried: Version(carried) >= Version(version), version, store, progress)
     near = [carried_version(ordered[at], store, progress) for at in (low - 1, low) if 0 <= at < len(ordered)]
-    if low < len(ordered) and near[-1] == version:
+    if low < len(ordered) and is_same_version(near[-1], version):
         return ordered[low]
     raise VersionNotFound(
         f"aws-cli {version} is in no package of the index",
@@ -90,7 +109,7 @@ def _v2_between(older: str, newer: str, store: ClientStore, progress: InstallPro
 
     from s3bench.clients.versions import ascending, cut  # noqa: PLC0415 (as above)
 
-    assets = ascending(index.available_versions(ASSET))
+    assets = ascending(_assets())
     low = _first(assets, lambda carried: Version(carried) >= Version(older), older, store, progress)
     carried: list[str] = []
     for asset in assets[max(low - 1, 0) :]:
@@ -126,7 +145,7 @@ def carried_version(asset: str, store: ClientStore, progress: InstallProgress) -
 
 
 def _look_up(asset: str, store: ClientStore, progress: InstallProgress) -> str:
-    head = index.wheel_head(ASSET, asset)
+    head = index.wheel_head(ASSET, asset, label=_carrier(asset))
     version = version_at_head(head) if head else None
     if version:
         return version
@@ -135,9 +154,19 @@ def _look_up(asset: str, store: ClientStore, progress: InstallProgress) -> str:
         return _unpack(asset, building, f"reading {ASSET} {asset}", "", progress)[2]
 
 
+def _carrier(asset: str) -> str:
+    return f"aws-cli (in {ASSET} {asset})"
+
+
 def _unpack(asset: str, building: Path, step: str, unpacked: str, progress: InstallProgress) -> tuple[Path, Path, str]:
     """Fetch the wheel of `asset` and unpack it; where the wheel is, where its aws-cli, and which version."""
-    wheel = index.download_wheel(ASSET, asset, building, progress=lambda done, total: progress(step, done, total))
+    wheel = index.download_wheel(
+        ASSET,
+        asset,
+        building,
+        label=f"aws-cli {unpacked}" if unpacked else _carrier(asset),
+        progress=lambda done, total: progress(step, done, total),
+    )
     built = building / "dist"
     built.mkdir()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.clients.driver import invoke_driver
 from s3bench.clients.launch import ClientLaunch, Invocation
-from s3bench.clients.obstore.settings import CONFIG_KEYS, obstore_settings
+from s3bench.clients.obstore.settings import CONFIG_KEYS, obstore_settings, own_settings
 from s3bench.clients.obstore.tuning import TUNING
 from s3bench.clients.package import ClientPackage
 from s3bench.clients.search import LibrarySearch
@@ -23,6 +23,7 @@ CLIENTS = (
         name="obstore",
         config_block="obstore",
         config_keys=CONFIG_KEYS,
+        parse_config=own_settings,
         runs_unnamed=True,
         package=ClientPackage(name="obstore", index_name="obstore", requirement="obstore=={}", is_single=True),
         find=LibrarySearch(name="obstore", distribution="obstore"),

@@ -3,7 +3,7 @@
 By itself obstore downloads an object by one request, and uploads in parts of 5 MiB, 12 at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from s3bench.clients.obstore.settings import (
     CHUNK,
@@ -14,59 +14,36 @@ from s3bench.clients.obstore.settings import (
     THREADS_DEFAULT,
 )
 from s3bench.clients.tuning.client_tuning import PYTHON, ClientRecipe, ClientTuning, Habits, Values
-from s3bench.clients.tuning.parameter import (
-    PART_BYTES_MIN,
-    Parameter,
-    ParameterQuantity,
-    ParameterRole,
-    concurrency_choices,
-    part_choices,
-    parts_of,
-)
+from s3bench.clients.tuning.files_and_parts import FilesAndParts
+from s3bench.clients.tuning.parameter import Parameter
 from s3bench.clients.tuning.python_lines import keyword_arguments
 from s3bench.clients.tuning.workload import Workload
 
 _THREADS = (2, 5, 20, 40, 80)
 
 
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    if workload.files > 1:
-        yield Parameter(
-            name=THREADS,
-            role=ParameterRole.CONCURRENCY,
-            quantity=ParameterQuantity.COUNT,
-            default=THREADS_DEFAULT,
-            choices=concurrency_choices(workload.files, THREADS_DEFAULT, of=_THREADS),
-        )
-    if workload.size_bytes <= PART_BYTES_MIN:
-        return
-    yield Parameter(
-        name=CONCURRENCY,
-        role=ParameterRole.CONCURRENCY,
-        quantity=ParameterQuantity.COUNT,
-        default=CONCURRENCY_DEFAULT,
-        choices=concurrency_choices(parts_of(workload, PART_BYTES_MIN), CONCURRENCY_DEFAULT),
+def _engine(workload: Workload) -> FilesAndParts:
+    return FilesAndParts(
+        files=THREADS,
+        files_default=THREADS_DEFAULT,
+        files_choices=_THREADS,
+        parts=CONCURRENCY,
+        parts_default=CONCURRENCY_DEFAULT,
+        part=CHUNK,
+        part_default=CHUNK_DEFAULT if workload.is_upload else None,
     )
-    default = CHUNK_DEFAULT if workload.is_upload else None
-    sizes = part_choices(workload, default)
-    yield Parameter(
-        name=CHUNK,
-        role=ParameterRole.PART,
-        quantity=ParameterQuantity.SIZE,
-        default=default,
-        choices=sizes if workload.is_upload else (None, *sizes),
-    )
+
+
+def _parameters(workload: Workload) -> Iterable[Parameter]:
+    return _engine(workload).parameters(workload)
 
 
 def _requests_at_once(values: Values, workload: Workload, parts: int, _habits: Habits) -> int:
-    files = min(workload.files, values.get(THREADS) or THREADS_DEFAULT)
-    return files * min(parts, values.get(CONCURRENCY) or CONCURRENCY_DEFAULT)
+    return _engine(workload).requests_at_once(values, workload, parts)
 
 
 def _allowed_at_once(name: str, values: Values, workload: Workload) -> int:
-    if name == THREADS:
-        return values[THREADS] * (values.get(CONCURRENCY) or CONCURRENCY_DEFAULT)
-    return values[CONCURRENCY] * min(workload.files, values.get(THREADS) or THREADS_DEFAULT)
+    return _engine(workload).allowed_at_once(name, values, workload)
 
 
 def _in_parts_from(values: Values, workload: Workload) -> int:

@@ -6,7 +6,7 @@ import shlex
 from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.clients.environment import ServerAddress
 from s3bench.clients.package import ClientPackage
-from s3bench.clients.rclone.command import CONFIG_KEYS, invoke_rclone
+from s3bench.clients.rclone.command import CONFIG_KEYS, invoke_rclone, own_settings
 from s3bench.clients.rclone.tuning import TUNING
 from s3bench.clients.search import BinarySearch
 from s3bench.s3.wirelog import TransferEngine
@@ -24,6 +24,7 @@ CLIENTS = (
         name="rclone",
         config_block="rclone",
         config_keys=CONFIG_KEYS,
+        parse_config=own_settings,
         runs_unnamed=True,
         package=ClientPackage(
             name="rclone",

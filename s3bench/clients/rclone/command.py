@@ -11,8 +11,9 @@ from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.launch import ClientLaunch, Invocation
-from s3bench.clients.transfer_settings import count_of, size_of, transfer_settings
+from s3bench.clients.transfer_settings import transfer_settings
 from s3bench.errors import BadInput
+from s3bench.spec.awsconfig_value import count_of, size_of
 from s3bench.spec.command import S3, Local, Transfer, TransferDirection, Verb
 
 MIB = 1 << 20
@@ -33,7 +34,7 @@ _FIXED = (
 def invoke_rclone(launch: ClientLaunch) -> Invocation:
     """Run the transfer with the flags that the config's blocks come to."""
     transfer = launch.portable_transfer
-    values = _values(block_settings(launch.config, "rclone"))
+    values = own_settings(block_settings(launch.config, "rclone"))
     settings = transfer_settings(block_settings(launch.config, "s3"))
     argv = rclone_command(launch.found, transfer, launch.endpoint, {**_derived(transfer, settings), **values})
     # The certificate authority is passed by a flag; older versions of rclone fail when this variable is set.
@@ -41,7 +42,8 @@ def invoke_rclone(launch: ClientLaunch) -> Invocation:
     return Invocation(argv=argv, env=env, config_text=launch.config)
 
 
-def _values(block: Mapping[str, str]) -> dict[str, int]:
+def own_settings(block: Mapping[str, str]) -> dict[str, int]:
+    """Parse the block `rclone`. Raises `BadInput` for a key or a value that it does not have."""
     if unknown := block.keys() - CONFIG_KEYS:
         raise BadInput(
             f"config: `{min(unknown)}` is not a setting of the block `rclone`",

@@ -4,7 +4,7 @@ Defaults of rclone 1.75, whose requests were read on the wire: uploads below 200
 single requests; above, uploads have parts of 5 MiB and downloads of 64 MiB, four at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from s3bench.clients.rclone.command import (
     DEFAULTS,
@@ -17,65 +17,36 @@ from s3bench.clients.rclone.command import (
     flags,
 )
 from s3bench.clients.tuning.client_tuning import SHELL, ClientRecipe, ClientTuning, Habits, Values
-from s3bench.clients.tuning.parameter import (
-    PART_BYTES_MIN,
-    Parameter,
-    ParameterQuantity,
-    ParameterRole,
-    concurrency_choices,
-    part_choices,
-    parts_of,
-)
+from s3bench.clients.tuning.files_and_parts import FilesAndParts
+from s3bench.clients.tuning.parameter import Parameter
 from s3bench.clients.tuning.workload import Workload
 
 _TRANSFERS = (2, 8, 16, 32, 64, 128)
 
 
-def _parameters(workload: Workload) -> Iterator[Parameter]:
-    if workload.files > 1:
-        yield Parameter(
-            name=TRANSFERS,
-            role=ParameterRole.CONCURRENCY,
-            quantity=ParameterQuantity.COUNT,
-            default=DEFAULTS[TRANSFERS],
-            choices=concurrency_choices(workload.files, DEFAULTS[TRANSFERS], of=_TRANSFERS),
-        )
-    if workload.size_bytes <= PART_BYTES_MIN:
-        return
-    chunk, streams = _names(workload)
-    yield Parameter(
-        name=streams,
-        role=ParameterRole.CONCURRENCY,
-        quantity=ParameterQuantity.COUNT,
-        default=DEFAULTS[streams],
-        choices=concurrency_choices(parts_of(workload, PART_BYTES_MIN), DEFAULTS[streams]),
-    )
-    yield Parameter(
-        name=chunk,
-        role=ParameterRole.PART,
-        quantity=ParameterQuantity.SIZE,
-        default=DEFAULTS[chunk],
-        choices=part_choices(workload, DEFAULTS[chunk]),
+def _engine(workload: Workload) -> FilesAndParts:
+    chunk, streams = (UPLOAD_CHUNK, UPLOAD_STREAMS) if workload.is_upload else (DOWNLOAD_CHUNK, DOWNLOAD_STREAMS)
+    return FilesAndParts(
+        files=TRANSFERS,
+        files_default=DEFAULTS[TRANSFERS],
+        files_choices=_TRANSFERS,
+        parts=streams,
+        parts_default=DEFAULTS[streams],
+        part=chunk,
+        part_default=DEFAULTS[chunk],
     )
 
 
-def _names(workload: Workload) -> tuple[str, str]:
-    return (UPLOAD_CHUNK, UPLOAD_STREAMS) if workload.is_upload else (DOWNLOAD_CHUNK, DOWNLOAD_STREAMS)
-
-
-def _value(values: Values, name: str) -> int:
-    return values.get(name) or DEFAULTS[name]
+def _parameters(workload: Workload) -> Iterable[Parameter]:
+    return _engine(workload).parameters(workload)
 
 
 def _requests_at_once(values: Values, workload: Workload, parts: int, _habits: Habits) -> int:
-    return min(workload.files, _value(values, TRANSFERS)) * min(parts, _value(values, _names(workload)[1]))
+    return _engine(workload).requests_at_once(values, workload, parts)
 
 
 def _allowed_at_once(name: str, values: Values, workload: Workload) -> int:
-    streams = _names(workload)[1]
-    if name == TRANSFERS:
-        return values[TRANSFERS] * _value(values, streams)
-    return values[name] * min(workload.files, _value(values, TRANSFERS))
+    return _engine(workload).allowed_at_once(name, values, workload)
 
 
 def _in_parts_from(values: Values, workload: Workload) -> int:

@@ -6,7 +6,7 @@ import shlex
 from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.clients.environment import ServerAddress
 from s3bench.clients.package import ClientPackage
-from s3bench.clients.s5cmd.command import CONFIG_KEYS, invoke_s5cmd
+from s3bench.clients.s5cmd.command import CONFIG_KEYS, invoke_s5cmd, s5cmd_settings
 from s3bench.clients.s5cmd.command_line import aws_command
 from s3bench.clients.s5cmd.tuning import TUNING
 from s3bench.clients.search import BinarySearch
@@ -23,6 +23,7 @@ CLIENTS = (
         name="s5cmd",
         config_block="s5cmd",
         config_keys=CONFIG_KEYS,
+        parse_config=s5cmd_settings,
         package=ClientPackage(
             name="s5cmd",
             index_name="s5cmd",

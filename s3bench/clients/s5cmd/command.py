@@ -10,8 +10,9 @@ from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.launch import ClientLaunch, Invocation
-from s3bench.clients.transfer_settings import count_of, size_of, transfer_settings
+from s3bench.clients.transfer_settings import transfer_settings
 from s3bench.errors import BadInput
+from s3bench.spec.awsconfig_value import count_of, size_of
 from s3bench.spec.command import S3, Local, Transfer, TransferDirection
 
 CONFIG_KEYS = frozenset({"concurrency", "numworkers", "part_size"})

@@ -40,7 +40,9 @@ class ParameterQuantity(StrEnum):
         return f"{_scaled(value, 1024)}B"
 
     def config_value(self, value: int) -> str:
-        """`value` as the AWS config takes it: rates as bytes, since `Gb` is 2^30 bits to aws-cli."""
+        """`value` as the AWS config takes it: bytes without `B`, rates in bytes, since its `Gb` is 2^30 bits."""
+        if self is ParameterQuantity.SIZE and value % KIB:
+            return str(value)
         return f"{value}B/s" if self is ParameterQuantity.RATE else self.render(value)
 
 

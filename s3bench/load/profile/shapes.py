@@ -8,7 +8,7 @@ from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.profile import Share
 from s3bench.load.profile.quantity import parse_kind
 from s3bench.spec.reader import Complaint, JsonObject, Report, Steps
-from s3bench.spec.shape import Text, TextRule, wrong_kind
+from s3bench.spec.shape import Flag, Text, TextRule, wrong_kind
 from s3bench.spec.table import LABEL
 from s3bench.units import BadQuantity, parse_number
 
@@ -43,24 +43,6 @@ class ProfileQuantity(Generic[T]):
 
 WEIGHT = ProfileQuantity(parse=parse_number, noun="a weight", example="70", blank=1.0)
 NAME = Text(rule=LABEL)
-
-
-@dataclass(frozen=True, slots=True)
-class FlagShape:
-    """True or false."""
-
-    noun: str = "true or false"
-
-    def read(self, value: Any, at: Steps, report: Report) -> bool:
-        """Return the value, or false."""
-        if not isinstance(value, bool):
-            report.add(at, wrong_kind(value, at, self.noun, "write true or false, without quotes"))
-            return False
-        return value
-
-    def schema(self) -> dict[str, Any]:
-        """`type: boolean`."""
-        return {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +112,6 @@ def _check_bucket(text: str) -> Complaint | None:
     return Complaint("is not the name of a bucket", "write the name of a bucket that exists")
 
 
-FLAG = FlagShape()
+FLAG = Flag()
 URL = Text(rule=TextRule(check=_check_url, pattern="^[Hh][Tt][Tt][Pp][Ss]?://"), noun="a URL")
 BUCKET = Text(rule=TextRule(check=_check_bucket, pattern="^[^/ ]+$"), noun="the name of a bucket")
