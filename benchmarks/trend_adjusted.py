@@ -132,7 +132,7 @@ def judged(trend: Trend, *, is_planted: bool) -> Counter[str]:
     counts = Counter(series=1)
     for change in trend.changes:
         point = change.point
-        if is_planted and point.ratio > 1 and point.first <= RELEASES // 2 <= point.last:
+        if is_planted and point.is_increase and point.first <= RELEASES // 2 <= point.last:
             counts["found"] += 1
         else:
             counts["false"] += 1

@@ -35,6 +35,9 @@ _DETECTABLE = re.compile(r"\+\d+\.\d%$|detectable: .*$", re.MULTILINE)
 _LIMITS = re.compile(r"\d+\.\d%/\d+\.\d%|(above|below) \d+\.\d%")
 """A gate of two documents has today's limits, which are narrower for short programs; a record has its own."""
 
+_MEDIAN_OF_MAXIMA = {"report-cluster": "343 ms"}
+"""The `max` of several loops was the median of theirs, and is the greatest now."""
+
 _FIGURE_DIGITS = 3
 _LOAD_MEASUREMENT = frozenset(LoadMeasurement.__struct_fields__)
 _VERSIONS = frozenset({"schema_version", "gate_version", "study_version", "bisect_version"})
@@ -147,6 +150,7 @@ def test_a_command_reads_former_documents_and_prints_their_figures(
     if name.startswith("gate") and "--json" not in arguments:
         former = _DETECTABLE.sub("", former)
         former = former if "--replay" in arguments else _LIMITS.sub("", former)
+    former = former.replace(_MEDIAN_OF_MAXIMA.get(name, "\0"), "")
     now = printed.out
     if "--json" in arguments:
         tree = json.loads(former)

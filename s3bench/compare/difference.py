@@ -1,8 +1,9 @@
-"""Compares one metric of one benchmark in two groups: medians, relative change, confidence interval, outcome.
+"""Compares one metric of one benchmark in two groups: medians, change, confidence interval, outcome.
 
 Measured metrics (times, memory, throughput) are compared as ratios: the Hodges-Lehmann shift of their logarithms, with
-an interval from the exact Mann-Whitney test. Exact metrics (requests, bytes on the wire) are compared as counts. All
-others are shown without an outcome.
+an interval from the exact Mann-Whitney test. Shares, such as the error rate, and figures of which one is 0 or less have
+no ratio: their difference is the shift of the plain values, by the same test, which uses ranks alone. Exact metrics
+(requests, bytes on the wire) are compared as counts. All others are shown without an outcome.
 
 Outcomes are decided only when all rows are known: the more rows, the more of them differ by chance, so the p-values are
 adjusted together (Benjamini-Hochberg).
@@ -53,8 +54,10 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """One metric of one benchmark: the other group compared with the baseline.
 
     `change` is relative (0.05 is 5 % more), `low` and `high` are its 95 % confidence interval for this row alone; null
-    if unknown. `p` is the p-value of this row, `p_adjusted` the one adjusted for all rows of the comparison. `word`
-    names the outcome, `detail` explains it. `kind` is the kind of request for `requests_by_kind`, else empty.
+    if unknown. A row without ratios has `difference` in the metric's unit with its interval instead; its `change`, null
+    for a share, is then that of the medians. `p` is the p-value of this row, `p_adjusted` the one adjusted for all rows
+    of the comparison. `word` names the outcome, `detail` explains it. `kind` is the kind of request for
+    `requests_by_kind`, else empty.
     """
 
     benchmark: str
@@ -73,6 +76,9 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     change: float | None = None
     low: float | None = None
     high: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
     warnings: tuple[SampleWarning, ...] = ()
@@ -80,8 +86,17 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def importance(self) -> tuple[int, float]:
         """The sort key of rows: by outcome, then large changes before small ones."""
-        size = 0.0 if self.change is None else abs(math.log1p(self.change)) if self.change > -1 else math.inf
-        return _ORDER[self.outcome], -size
+        return _ORDER[self.outcome], -self._size
+
+    @property
+    def _size(self) -> float:
+        """How large the change is, as the absolute logarithm of a ratio; infinite from or to 0."""
+        if self.change is not None:
+            return abs(math.log1p(self.change)) if self.change > -1 else math.inf
+        before, after = self.baseline.median, self.other.median
+        if self.difference is None or before is None or after is None or before == after:
+            return 0.0
+        return abs(math.log(after) - math.log(before)) if min(before, after) > 0 else math.inf
 
 
 _ORDER = {outcome: place for place, outcome in enumerate(ChangeOutcome)}
@@ -98,7 +113,7 @@ class ComparedMetric:
 
 
 def is_measured(metric: Metric) -> bool:
-    """Whether the metric is noisy and has a better direction: times, memory, throughput."""
+    """Whether the metric is noisy and has a better direction: times, memory, throughput, shares."""
     return metric.direction is not Direction.NEUTRAL and metric.unit is not Unit.COUNT
 
 
@@ -133,11 +148,12 @@ def compare_metric(
             change=_change_of_medians(blank),
             detail="for this metric neither direction is better",
         )
-    if min(*baseline.values, *other.values) <= 0:
-        return _with(
-            blank, ChangeOutcome.NOT_JUDGED, change=_change_of_medians(blank), detail="values of 0 have no ratio"
-        )
-    return _measured_row(blank, baseline, other)
+    if metric.unit is Unit.SHARE or min(*baseline.values, *other.values) <= 0:
+        return _difference_row(blank, baseline, other)
+    try:
+        return _ratio_row(blank, baseline, other)
+    except OverflowError:
+        return _with(blank, ChangeOutcome.NOT_JUDGED, detail="the ratio is larger than a number can be")
 
 
 def with_outcomes(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
@@ -174,7 +190,7 @@ def _exact_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigur
     return _with(blank, ChangeOutcome.DIFFERS, change=change, detail=detail)
 
 
-def _measured_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigures) -> ComparisonRow:
+def _ratio_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigures) -> ComparisonRow:
     first, second = _logarithms(baseline), _logarithms(other)
     found = estimate_shift(first, second, alpha=_ALPHA / 2)
     change = math.expm1(found.shift)
@@ -185,13 +201,22 @@ def _measured_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFi
     )
 
 
+def _difference_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigures) -> ComparisonRow:
+    found = estimate_shift(baseline.values, other.values, alpha=_ALPHA / 2)
+    change = None if blank.unit is Unit.SHARE else _change_of_medians(blank)
+    row = msgspec.structs.replace(blank, difference=found.shift, change=change)
+    if not math.isfinite(found.low) or not math.isfinite(found.high):
+        return _with(row, ChangeOutcome.TOO_FEW, detail=_too_few(blank))
+    return msgspec.structs.replace(row, difference_low=found.low, difference_high=found.high, p=found.p)
+
+
 def _with_outcome(each: ComparisonRow, p_adjusted: float, rows: int) -> ComparisonRow:
-    assert each.change is not None
-    assert each.low is not None
-    assert each.high is not None
-    excludes_zero = each.low > 0 or each.high < 0  # with ties the interval may be wider than the test
+    low, high = (each.low, each.high) if each.difference is None else (each.difference_low, each.difference_high)
+    assert low is not None
+    assert high is not None
+    excludes_zero = low > 0 or high < 0  # with ties the interval may be wider than the test
     if p_adjusted <= _ALPHA and excludes_zero:
-        is_worse = (each.change > 0) is (each.direction is Direction.LOWER)
+        is_worse = _is_more(each) is (each.direction is Direction.LOWER)
         outcome = ChangeOutcome.WORSE if is_worse else ChangeOutcome.BETTER
         return msgspec.structs.replace(each, outcome=outcome, word=_word(each), p_adjusted=p_adjusted)
     if excludes_zero and _is_separated(each):
@@ -212,6 +237,10 @@ def _logarithms(figures: MetricFigures) -> list[float]:
 def _change_of_medians(each: ComparisonRow) -> float | None:
     before, after = each.baseline.median, each.other.median
     return (after - before) / before if before and after is not None else None
+
+
+def _is_more(each: ComparisonRow) -> bool:
+    return ((each.change if each.difference is None else each.difference) or 0) > 0
 
 
 def _is_separated(each: ComparisonRow) -> bool:
@@ -241,7 +270,7 @@ def _runs_needed(alpha: float) -> int:
 
 def _word(each: ComparisonRow) -> str:
     """The direction of the change in words that fit the metric, such as `slower` or `more memory`."""
-    more = (each.change or 0) > 0
+    more = _is_more(each)
     name = each.metric
     if each.unit is Unit.SECONDS and "cpu" not in name:
         return "slower" if more else "faster"

@@ -32,8 +32,16 @@ class SampleWarning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def sample_warnings(group: str, client: str, figures: MetricFigures, unit: Unit) -> tuple[SampleWarning, ...]:
-    """The diagnostics of a sample in the order of measurement, as warnings."""
-    return tuple(_sample_warnings(group, client, figures, unit)) if figures.values else ()
+    """The diagnostics of a sample in the order of measurement, as warnings.
+
+    None of figures so large that their squares exceed all numbers.
+    """
+    if not figures.values:
+        return ()
+    try:
+        return tuple(_sample_warnings(group, client, figures, unit))
+    except OverflowError:
+        return ()
 
 
 def _sample_warnings(group: str, client: str, figures: MetricFigures, unit: Unit) -> Iterator[SampleWarning]:

@@ -4,7 +4,7 @@ Client versions cause no warning: they are what people compare.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Document
@@ -35,6 +35,7 @@ _MACHINE = {
 }
 _CLUSTER = "cluster"
 _SIZES = frozenset({"memory_total", "memory_limit"})
+_SIZE_MAX = 1 << 62
 _MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same memory
 _CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
 
@@ -90,7 +91,7 @@ def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tup
     before, after = first.get("memory_total"), second.get("memory_total")
     if before == after:
         return
-    if before and after and abs(after - before) <= _MEMORY_TOLERANCE * before:
+    if _is_size(before) and _is_size(after) and abs(after - before) <= _MEMORY_TOLERANCE * before:
         return
     yield "amount of memory", _rendered("memory_total", before), _rendered("memory_total", after)
 
@@ -103,7 +104,12 @@ def _rendered(key: str, value: object) -> str:
             return "yes" if value else "no"
         case {"text": str(text)}:  # a network model, as it was typed
             return text
-        case int() | float() if key in _SIZES:
+        case int() | float() if key in _SIZES and _is_size(value):
             return render_bytes(value)
         case _:
             return str(value)
+
+
+def _is_size(value: object) -> TypeGuard[int | float]:
+    """Whether a fact of a document is a number of bytes; it may have been edited by hand."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _SIZE_MAX

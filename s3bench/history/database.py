@@ -2,10 +2,13 @@
 
 Several processes can use a history at once. SQLite: a write-ahead log, so that readers and the one writer do not wait
 for each other (https://www.sqlite.org/wal.html), and BEGIN IMMEDIATE, so that a writing transaction cannot fail halfway
-because another was faster (https://www.sqlite.org/lang_transaction.html). PostgreSQL: its default isolation, unique
+because another was faster (https://www.sqlite.org/lang_transaction.html). The log is kept in files beside the database,
+also by readers; in a folder that is not writable a database without a log is opened as one that nobody changes
+(https://www.sqlite.org/uri.html, "immutable"). PostgreSQL: its default isolation, unique
 constraints and, for migrations, an advisory lock. A killed process leaves nothing half-written.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +31,9 @@ _CONNECT_S = 15
 _WAL_ATTEMPTS = 100
 _WILL_WRITE = "s3bench_will_write"
 _SQLITE_HEADER = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, "The Database Header"
+_FILE_CODES = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
+_PRIMARY_CODE = 0xFF  # of an extended result code: https://www.sqlite.org/rescode.html
+_DISK_FULL = "53100"  # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _ADVISORY_LOCK = int.from_bytes(b"s3bench", "big")  # any number that others hardly use
 
 
@@ -70,7 +76,7 @@ def open_database(address: Address, *, create: bool) -> Iterator[Database]:
     if address.file is not None:
         _check_file(address.file, create=create)
     with _driver_errors_of(address):
-        engine = _engine(address)
+        engine = _engine(address, is_read=not create)
     try:
         database = Database(address=address, engine=engine)
         _migrate(database, create=create)
@@ -99,15 +105,30 @@ def _no_history(name: str) -> BadInput:
     return BadInput(f"there is no history at {name} yet", fix="create it with: s3bench history add results.json")
 
 
-def _engine(address: Address) -> Engine:
+def _engine(address: Address, *, is_read: bool) -> Engine:
     if address.file is not None:
-        engine = sa.create_engine(address.url, connect_args={"timeout": _LOCK_WAIT_S})
-        event.listen(engine, "connect", _set_up_sqlite)
+        if is_read and _is_unchanging(address.file):
+            query = {"uri": "true", "mode": "ro", "immutable": "1"}
+            engine = sa.create_engine(sa.URL.create("sqlite", database=address.file.as_uri(), query=query))
+            event.listen(engine, "connect", _begin_explicitly)
+        else:
+            engine = sa.create_engine(address.url, connect_args={"timeout": _LOCK_WAIT_S})
+            event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     with needs_extra(str(address), "postgresql"):
         url = address.url.update_query_dict({"connect_timeout": str(_CONNECT_S), **address.url.query})
         return sa.create_engine(url, hide_parameters=True)
+
+
+def _is_unchanging(file: Path) -> bool:
+    """Whether the folder is not writable and nobody has the file open, who would have a write-ahead log beside it."""
+    real = file.resolve()
+    return not os.access(real.parent, os.W_OK | os.X_OK) and not real.with_name(f"{real.name}-wal").exists()
+
+
+def _begin_explicitly(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -182,5 +203,17 @@ def _driver_errors_of(address: Address) -> Iterator[None]:
     except SQLAlchemyError as error:
         words = str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__
         words = "\n".join("".join(filter(str.isprintable, line)) for line in words.strip().splitlines())
-        fix = "nothing was changed; try again when it is reachable" if isinstance(error, OperationalError) else ""
-        raise MachineError(f"cannot use the history {address}", words, fix) from None
+        raise MachineError(f"cannot use the history {address}", words, _remedy(address, error)) from None
+
+
+def _remedy(address: Address, error: SQLAlchemyError) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    code = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    if code == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == _DISK_FULL:
+        return "free space on the disk of the history, then repeat the command"
+    if address.file is not None and code in _FILE_CODES:
+        return (
+            f"make {address.file} and the folder {address.file.parent} writable: SQLite keeps files beside a history "
+            "while it is open"
+        )
+    return "try again when it is reachable" if isinstance(error, OperationalError) else ""

@@ -47,16 +47,6 @@ def _render_markdowns(documents: Sequence[Document]) -> str:
     return "\n".join(render_markdown(document) for document in documents)
 
 
-def _render_otavas(documents: Sequence[Document]) -> str:
-    """A row for each."""
-    return render_otava(*documents)
-
-
-def _render_otava_configs(documents: Sequence[Document]) -> str:
-    """What tells Otava which columns those rows have."""
-    return render_otava_config(*documents)
-
-
 RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
     {
         Format.CSV: Rendering(
@@ -103,13 +93,13 @@ RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
             render=render_otava,
             extension="csv",
             description="a row for each document, for Apache Otava",
-            render_several=_render_otavas,
+            render_several=lambda documents: render_otava(*documents),
         ),
         Format.OTAVA_CONFIG: Rendering(
             render=render_otava_config,
             extension="yaml",
             description=f"Otava's configuration for these rows, kept as {OTAVA_FILE}",
-            render_several=_render_otava_configs,
+            render_several=lambda documents: render_otava_config(*documents),
         ),
     }
 )

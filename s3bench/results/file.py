@@ -14,6 +14,7 @@ from pathlib import Path
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.results.document import Document, encode_document, parse_document
+from s3bench.units import render_bytes
 
 _READ_BYTES_MAX = 1 << 30
 
@@ -39,11 +40,11 @@ def check_distinct(written: Iterable[NamedPath], *, read: Iterable[NamedPath] = 
         outputs.append((option, path))
 
 
-def check_output(path: Path, *, force: bool) -> None:
+def check_output(path: Path, *, force: bool, if_it_exists: str = "pass another file, or --force to replace it") -> None:
     """Check, before anything runs, that the results can be written to `path`; remove temporary files of a crash.
 
     Raises `BadInput` for a directory, a device, a directory that is missing or not writable, and, without `force`, for
-    an existing file.
+    an existing file; `if_it_exists` says how to fix that.
     """
     target = _target(path)
     status = _status(target)
@@ -56,7 +57,7 @@ def check_output(path: Path, *, force: bool) -> None:
             "remove -o to print the results to stdout",
         )
     if status is not None and not force:
-        raise BadInput(f"{path} exists; it will not be overwritten", fix="pass another file, or --force to replace it")
+        raise BadInput(f"{path} exists; it will not be overwritten", fix=if_it_exists)
     if not target.parent.is_dir():
         raise BadInput(f"cannot write to {path}: {target.parent} is not a directory", fix="create that directory first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -127,9 +128,15 @@ def read_whole(path: Path, *, of: str) -> bytes:
     """Read a file that the user named. Raises `BadInput`, which says what `path` should be the path `of`."""
     try:
         with path.open("rb") as file:
-            return file.read(_READ_BYTES_MAX)
+            content = file.read(_READ_BYTES_MAX + 1)
     except OSError as error:
         raise BadInput(f"cannot read {path}", error.strerror or str(error), f"pass the path of {of}") from error
+    if len(content) > _READ_BYTES_MAX:
+        raise BadInput(
+            f"{path} is larger than {render_bytes(_READ_BYTES_MAX)}, the most that s3bench reads",
+            fix="measure fewer benchmarks or iterations into one file",
+        )
+    return content
 
 
 def _is_one_file(first: Path, second: Path) -> bool:

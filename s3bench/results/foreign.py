@@ -11,7 +11,7 @@ from s3bench.results.foreign_tree import decode_tree
 from s3bench.results.from_hyperfine import from_hyperfine, is_hyperfine
 from s3bench.results.from_pyperf import from_pyperf, is_pyperf
 from s3bench.results.from_warp import from_warp, is_warp
-from s3bench.results.other_record import refusal_of_record
+from s3bench.results.other_record import OtherRecord
 
 
 def read_any(content: bytes, *, source: str) -> Document:
@@ -22,6 +22,8 @@ def read_any(content: bytes, *, source: str) -> Document:
     """
     try:
         return parse_document(content, source=source)
+    except OtherRecord:
+        raise
     except BadInput:
         if _is_ours(content):
             raise
@@ -40,9 +42,7 @@ def read_any(content: bytes, *, source: str) -> Document:
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether it is meant to be a document of s3bench, or is another file of it."""
-    if refusal_of_record(content, source="") is not None:
-        return True
+    """Whether it is meant to be a document of s3bench."""
     try:
         return decode(content, _Head).s3bench is not None
     except msgspec.DecodeError:

@@ -21,7 +21,11 @@ _SHOWN_BY = {
 _DEFINITIONS = ("a file of definitions", "measure them with: s3bench run FILE -o results.json")
 
 
-def refusal_of_record(content: bytes, *, source: str) -> BadInput | None:
+class OtherRecord(BadInput):
+    """A file of s3bench that is no results document."""
+
+
+def refusal_of_record(content: bytes, *, source: str) -> OtherRecord | None:
     """The error about a file of s3bench that is no results document, or `None` for any other file."""
     for text in (content, content.partition(b"\n")[0]):  # a study has an object on each line
         try:
@@ -30,7 +34,7 @@ def refusal_of_record(content: bytes, *, source: str) -> BadInput | None:
             continue
         if found is not None:
             what, fix = found
-            return BadInput(f"{source} is {what}, not a results document", fix=fix)
+            return OtherRecord(f"{source} is {what}, not a results document", fix=fix)
     return None
 
 

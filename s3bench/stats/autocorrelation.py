@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from s3bench.stats.segmentation import NORMAL, OUTLIER
+from s3bench.stats.segmentation import OUTLIER, spread_of
 
 _VALUES_MIN = 20
 _LAGS_MAX = 10
@@ -44,7 +44,7 @@ class Autocorrelation:
 def residuals_of(series: NDArray[np.float64], segments: Segments) -> NDArray[np.float64]:
     """Distances from the median of each value's level, clipped at 3 robust standard deviations."""
     residuals = np.concatenate([series[start:stop] - np.median(series[start:stop]) for start, stop in segments])
-    spread = NORMAL * float(np.median(np.abs(residuals))) or float(residuals.std())
+    spread = spread_of(residuals, levels=len(segments))
     clipped: NDArray[np.float64] = np.clip(residuals, -OUTLIER * spread, OUTLIER * spread)
     return clipped
 

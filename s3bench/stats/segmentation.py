@@ -28,13 +28,30 @@ _LEVELS_MAX = 400
 def noise_of(series: NDArray[np.float64]) -> float:
     """The standard deviation of a value around its level, from the steps between neighbours; 0 if all are equal.
 
-    The median absolute step over sqrt(2): the few changes of level among the steps hardly affect it. If more than half
-    of the steps are 0, their mean size is used instead.
+    The median absolute step over sqrt(2): the few changes of level among the steps hardly affect it. Steps of 0, as
+    between releases without errors, say nothing about the noise of the other values: if there are any, the median is of
+    the other steps, and at most what the mean size of all of them gives.
     """
     steps = np.abs(np.diff(series))
-    if not steps.size:
+    moved = steps[steps > 0]
+    if not moved.size:
         return 0.0
-    return float(NORMAL * np.median(steps) or math.sqrt(math.pi / 2) * steps.mean()) / math.sqrt(2)
+    noise = NORMAL * float(np.median(moved)) / math.sqrt(2)
+    of_mean = math.sqrt(math.pi) / 2 * float(steps.mean())
+    return noise if moved.size == steps.size else min(noise, of_mean)
+
+
+def spread_of(residuals: NDArray[np.float64], *, levels: int) -> float:
+    """The robust standard deviation of distances from the medians of so many `levels`; 0 if all distances are 0.
+
+    A median leaves one distance of 0 at its level. More of them, as where releases have no errors, say nothing about
+    the noise of the other values: then the median is of the other distances, and at most the standard deviation of all.
+    """
+    sizes = np.abs(residuals)
+    apart = sizes[sizes > 0]
+    if sizes.size - apart.size <= levels:
+        return NORMAL * float(np.median(sizes)) or float(residuals.std())
+    return min(NORMAL * float(np.median(apart)), float(residuals.std())) if apart.size else 0.0
 
 
 def proposed_changes(series: NDArray[np.float64]) -> list[int]:

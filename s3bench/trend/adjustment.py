@@ -215,13 +215,14 @@ def _machine_series(
 
 
 def _machine_change(point: ChangePoint, releases: Sequence[int], words: tuple[str, str, str]) -> MachineChange:
+    assert point.ratio is not None, "a covariate is searched for ratios"
     subject, less, more = words
     percent = f"{100 * abs(point.ratio - 1):.2g} %"
     return MachineChange(
         index=releases[point.index],
         first=releases[point.first],
         last=releases[point.last],
-        words=f"{subject} {percent} {more if point.ratio > 1 else less}",
+        words=f"{subject} {percent} {more if point.is_increase else less}",
     )
 
 

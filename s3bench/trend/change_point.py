@@ -2,7 +2,8 @@
 
 A series has one value per release (version, date or commit). The sample is the release and not the run, because all
 runs of a release share the speed of the machine at that hour. Changes are reported as ratios, so everything is computed
-on logarithms.
+on logarithms; of figures that may be 0 they are differences, computed on the plain values. The tests assume only that
+the order of the values is random, so that their level is the same on both scales.
 
 `s3bench.stats.segmentation` proposes all changes at once; `s3bench.trend.step_test` tests each proposal between its
 neighbours. The least significant one is dropped and its neighbours are tested again, until all that remain are
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from s3bench.stats import rank_sum
 from s3bench.stats.autocorrelation import Autocorrelation, autocorrelation_of
 from s3bench.stats.pairwise import finite_sample
-from s3bench.stats.segmentation import NORMAL, OUTLIER, proposed_changes
+from s3bench.stats.segmentation import OUTLIER, proposed_changes, spread_of
 from s3bench.trend.step_test import SIDE_MIN, StepTest
 
 LEVEL = 0.01
@@ -49,17 +50,23 @@ class ChangePoint:
 
     `index` (from 0) is the most likely first release after the change; `first` to `last` is its confidence interval.
     `ratio` is the level after over the level before, with the interval `ratio_low` to `ratio_high`; `None` where there
-    are too few releases for a bound. `p_value` is corrected for all places of the series. `before` and `after` are the
-    numbers of releases since the previous change and until the next.
+    are too few releases for a bound. Of figures that may be 0 these are `None`, and `difference` is the level after
+    less the level before, with its interval. `is_increase` is the direction, also where so many values are equal that
+    the difference is 0: it is then that of the means. `p_value` is corrected for all places of the series. `before` and
+    `after` are the numbers of releases since the previous change and until the next.
     """
 
     index: int
     first: int
     last: int
     confidence: float
-    ratio: float
+    ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    is_increase: bool
     p_value: float
     before: int
     after: int
@@ -80,21 +87,27 @@ def release_value(runs: Sequence[float]) -> float:
 
 
 def find_changes(
-    values: Sequence[float], *, level: float = LEVEL, confidence: float = CONFIDENCE, seed: int = 0
+    values: Sequence[float],
+    *,
+    level: float = LEVEL,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    has_ratios: bool = True,
 ) -> Changes:
-    """The change points in `values`, one positive figure per release in order.
+    """The change points in `values`, one figure per release in order, which are positive if the series `has_ratios`.
 
     `level` bounds the probability of a false point in each stretch between neighbours, given the proposals. Measured:
     0.0 to 0.7 points in 500 independent values without change; a step of three sigma is found within one release in
     94.7 % of series of 50 and 50 (142 of 150). `seed` fixes the permutations: the same values and seed give the same
     result.
     """
-    assert all(value > 0 for value in values), "figures on a logarithmic scale are positive"
-    series = np.log(finite_sample(values))
+    assert not has_ratios or all(value > 0 for value in values), "figures on a logarithmic scale are positive"
+    series = np.log(finite_sample(values)) if has_ratios else finite_sample(values)
     search = _Search(series, level=level, seed=seed)
     search.prune(proposed_changes(series) if series.size >= RELEASES_MIN else [])
     points = tuple(
-        _described(series, stretch, p_value, confidence=confidence, seed=seed) for stretch, p_value in search.found()
+        _described(series, stretch, p_value, confidence=confidence, seed=seed, has_ratios=has_ratios)
+        for stretch, p_value in search.found()
     )
     return Changes(points=points, autocorrelation=search.autocorrelation)
 
@@ -175,19 +188,25 @@ def _exp(logarithm: float) -> float:
 
 
 def _described(
-    series: NDArray[np.float64], stretch: _Stretch, p_value: float, *, confidence: float, seed: int
+    series: NDArray[np.float64], stretch: _Stretch, p_value: float, *, confidence: float, seed: int, has_ratios: bool
 ) -> ChangePoint:
     before, after = series[stretch.start : stretch.index].tolist(), series[stretch.index : stretch.stop].tolist()
-    low, high = rank_sum.shift_bounds(before, after, alpha=(1 - confidence) / 2)
+    shift = rank_sum.shift(before, after)
+    bounds = rank_sum.shift_bounds(before, after, alpha=(1 - confidence) / 2)
+    low, high = (bound if math.isfinite(bound) else None for bound in bounds)
     first, last = _confidence_set(series, stretch, confidence=confidence, seed=seed)
     return ChangePoint(
         index=stretch.index,
         first=first,
         last=last,
         confidence=confidence,
-        ratio=_exp(rank_sum.shift(before, after)),
-        ratio_low=_exp(low) if math.isfinite(low) else None,
-        ratio_high=_exp(high) if math.isfinite(high) else None,
+        ratio=_exp(shift) if has_ratios else None,
+        ratio_low=_exp(low) if has_ratios and low is not None else None,
+        ratio_high=_exp(high) if has_ratios and high is not None else None,
+        difference=None if has_ratios else shift,
+        difference_low=None if has_ratios else low,
+        difference_high=None if has_ratios else high,
+        is_increase=shift > 0 if shift else fmean(after) > fmean(before),
         p_value=p_value,
         before=len(before),
         after=len(after),
@@ -206,7 +225,7 @@ def _confidence_set(series: NDArray[np.float64], stretch: _Stretch, *, confidenc
     before, after = float(np.median(values[:split])), float(np.median(values[split:]))
     levels = np.repeat([before, after], [split, values.size - split])
     residuals = values - levels
-    spread = NORMAL * float(np.median(np.abs(residuals))) or float(residuals.std()) or 1.0
+    spread = spread_of(residuals, levels=2) or 1.0
 
     def losses(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Per row and size of the first part, the loss up to a constant."""

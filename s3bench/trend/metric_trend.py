@@ -3,6 +3,9 @@
 If a reference release was measured together with each release, on the same machine in the same hour, the figures are
 ratios to it, so that the speed of the machine and even its replacement cancel out. Otherwise they are plain values,
 from which `s3bench.trend.adjustment` takes out what the machine explains, where that was measured.
+
+A change is a ratio, such as "8 % slower". Shares, such as the error rate, and counts of which one is 0 have no ratios:
+a healthy release has no errors. Their changes are differences; of shares in percentage points.
 """
 
 import math
@@ -12,13 +15,14 @@ from itertools import pairwise
 
 import msgspec
 
-from s3bench.results.metrics import Direction, Metric, Unit
+from s3bench.results.metrics import Direction, Metric, Unit, render_figure
 from s3bench.trend.adjustment import AdjustedFigures, MachineChange, MachineFigures, adjusted
 from s3bench.trend.change_point import CONFIDENCE, LEVEL, RELEASES_MIN, ChangePoint, Changes, find_changes
 from s3bench.units import counted
 
 _LABEL_CHARACTERS_MAX = 60
 _BACK_AND_FORTH = 3
+_MAY_BE_0 = frozenset({Unit.SHARE, Unit.COUNT})
 _WHOLE_PERCENT_FROM = 0.10  # from here on, percent without decimals
 
 
@@ -116,13 +120,15 @@ def trend_of(
 ) -> Trend:
     """The trend of `points`, which are in the order of the releases.
 
-    Figures of 0 or less are left out with a warning. Ratios are used if at least half of the releases have a reference;
-    the others are then left out with a warning. With `adjusts`, other figures are adjusted for the machine.
+    Figures that cannot be are left out with a warning: those below 0, and of 0 all but shares and counts. Ratios to the
+    reference are used if at least half of the releases have one; the others are then left out with a warning. With
+    `adjusts`, other figures are adjusted for the machine.
     """
-    positive = [point for point in points if _is_positive(point.value)]
-    with_reference = [point for point in positive if point.reference is not None and _is_positive(point.reference)]
-    is_ratio = bool(with_reference) and 2 * len(with_reference) >= len(positive)
-    kept = tuple(with_reference if is_ratio else positive)
+    known = [point for point in points if _is_figure(metric, point.value)]
+    has_ratios = metric.unit is not Unit.SHARE and all(point.value for point in known)
+    beside = [point for point in known if point.reference is not None and _is_positive(point.reference)]
+    is_ratio = has_ratios and bool(beside) and 2 * len(beside) >= len(known)
+    kept = tuple(beside if is_ratio else known)
     measured = tuple(point.value / (point.reference or 1.0) if is_ratio else point.value for point in kept)
     is_comparable = adjusts and not is_ratio
     adjusted_to = adjusted(metric.name, measured, [point.beside for point in kept]) if is_comparable else None
@@ -131,12 +137,14 @@ def trend_of(
         return tuple(_change(metric, kept, point, adjusted_to, is_ratio=is_ratio) for point in found.points)
 
     figures = adjusted_to.figures if adjusted_to else measured
-    found = find_changes(figures, level=level, confidence=confidence, seed=seed)
+    found = find_changes(figures, level=level, confidence=confidence, seed=seed, has_ratios=has_ratios)
     adjustment = None
     if adjusted_to is not None and adjusted_to.is_adjusted:
         raw = find_changes(measured, level=level, confidence=confidence, seed=seed)
         adjustment = _adjustment(adjusted_to, measured, changes_of(raw, None))
-    left_out = _left_out(len(points) - len(positive), len(positive) - len(kept))
+    left_out = _left_out(metric, len(points) - len(known), len(known) - len(kept))
+    if beside and not has_ratios:
+        left_out += ("the reference release is not used: a share, or a count of 0, has no ratio to it",)
     warnings = (*_warnings(kept, found, is_ratio=is_ratio), *_machine_warnings(metric, kept, adjusted_to))
     return Trend(
         metric=metric,
@@ -163,6 +171,11 @@ def _adjustment(found: AdjustedFigures, measured: tuple[float, ...], raw: tuple[
     )
 
 
+def _is_figure(metric: Metric, value: float) -> bool:
+    """Whether a release can have this figure: no errors and no retries are figures, and a time of 0 is none."""
+    return _is_positive(value) or (value == 0 and metric.unit in _MAY_BE_0)
+
+
 def _is_positive(value: float) -> bool:
     return math.isfinite(value) and value > 0
 
@@ -182,7 +195,7 @@ def _change(
         since += between + _printable(releases[-1])
     is_worse = None
     if metric.direction is not Direction.NEUTRAL:
-        is_worse = (found.ratio > 1) is (metric.direction is Direction.LOWER)
+        is_worse = found.is_increase is (metric.direction is Direction.LOWER)
     return TrendChange(
         point=found,
         last_before=points[found.first - 1].label,
@@ -194,17 +207,24 @@ def _change(
 
 
 def _size(metric: Metric, found: ChangePoint) -> str:
-    """`8 % slower (6 to 10 %)`; an end that too few releases bound is left open."""
-    sign = 1 if found.ratio >= 1 else -1
-    shares = [None if ratio is None else sign * (ratio - 1) for ratio in (found.ratio_low, found.ratio_high)]
-    near, far = shares if sign > 0 else shares[::-1]
-    size = f"{_percent(sign * (found.ratio - 1))} % {_word(metric, is_more=sign > 0)}"
+    """`8 % slower (6 to 10 %)`, or `31 points more (30 to 32 points)`; an end that too few releases bound is open."""
+    sign = 1 if found.is_increase else -1
+    word = _word(metric, is_more=found.is_increase)
+    if found.ratio is None:
+        middle, ends = found.difference or 0.0, (found.difference_low, found.difference_high)
+        number, unit = (_points, " points") if metric.unit is Unit.SHARE else (_count, "")
+    else:
+        middle, ends = found.ratio - 1, (_relative(found.ratio_low), _relative(found.ratio_high))
+        number, unit = _percent, " %"
+    near, far = (None if end is None else number(sign * end) for end in ends[::sign])
+    amount = number(sign * middle)
+    size = f"{amount}{unit.removesuffix('s') if amount == '1' else unit} {word}" if middle else f"{word} on average"
     if near is not None and far is not None:
-        return f"{size} ({_percent(near)} to {_percent(far)} %)"
+        return f"{size} ({near} to {far}{unit})"
     if near is not None:
-        return f"{size} (at least {_percent(near)} %)"
+        return f"{size} (at least {near}{unit})"
     if far is not None:
-        return f"{size} (at most {_percent(far)} %)"
+        return f"{size} (at most {far}{unit})"
     return f"{size} (too few releases to bound it)"
 
 
@@ -218,6 +238,18 @@ def _word(metric: Metric, *, is_more: bool) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if abs(share) >= _WHOLE_PERCENT_FROM else f"{100 * share:.1f}"
+
+
+def _relative(ratio: float | None) -> float | None:
+    return None if ratio is None else ratio - 1
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3g}"
+
+
+def _count(difference: float) -> str:
+    return render_figure(difference, Unit.COUNT)
 
 
 def _change_warnings(
@@ -251,10 +283,11 @@ def _machine_warnings(metric: Metric, points: Sequence[TrendPoint], found: Adjus
     return tuple(warnings)
 
 
-def _left_out(without_figure: int, without_reference: int) -> tuple[str, ...]:
+def _left_out(metric: Metric, without_figure: int, without_reference: int) -> tuple[str, ...]:
     warnings = []
     if without_figure:
-        warnings.append(f"{counted(without_figure, 'release')} left out: its figure is missing or 0")
+        none = "missing or below 0" if metric.unit in _MAY_BE_0 else "missing or 0"
+        warnings.append(f"{counted(without_figure, 'release')} left out: its figure is {none}")
     if without_reference:
         warnings.append(f"{counted(without_reference, 'release')} left out: no reference release was measured with it")
     return tuple(warnings)
@@ -274,7 +307,7 @@ def _warnings(points: Sequence[TrendPoint], found: Changes, *, is_ratio: bool) -
             "neighbouring releases are alike, as on a machine whose speed drifts: the sizes of the changes are less "
             "certain than their intervals"
         )
-    ups = sum(point.ratio > 1 for point in found.points)
+    ups = sum(point.is_increase for point in found.points)
     if not is_ratio and len(found.points) >= _BACK_AND_FORTH and 0 < ups < len(found.points):
         warnings.append(
             "the figures go up and down: the cause may be the machine and not the releases; measure a reference "

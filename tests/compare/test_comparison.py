@@ -168,6 +168,13 @@ def test_drift_and_two_modes_are_reported() -> None:
     assert words[1].startswith("has two modes: 67% of the runs near 502 ms, 33% near 1.00 s")
 
 
+def test_figures_too_large_for_their_squares_do_not_stop_a_comparison() -> None:
+    huge = result((1e308, 1e307) * 5)
+    assert outcomes(compare([source("a", result((5e-324,) * 10)), source("b", huge)]), "total_time") == [
+        ChangeOutcome.NOT_JUDGED
+    ]
+
+
 def test_other_machines_and_options_are_warned_of_and_other_clients_are_not() -> None:
     first = DocumentSource(name="a", document=document(result(of=client(version="1"))))
     second = DocumentSource(

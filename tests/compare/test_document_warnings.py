@@ -1,9 +1,13 @@
 """A warning that several documents have is one line."""
 
+import json
+
 from msgspec.structs import replace
 
 from s3bench.compare.document_warnings import document_warnings
 from s3bench.compare.matching import DocumentSource
+from s3bench.results.document import Status
+from s3bench.results.foreign import read_any
 from tests.compare.documents import BASE, result, source
 
 
@@ -35,3 +39,15 @@ def test_a_warning_of_many_runs_is_one_line_with_their_number() -> None:
     assert line == (
         f"a.json, b.json: 5 results (first {label}): {5 * len(BASE)} iterations with a warning, the stub is busy"
     )
+
+
+def test_a_run_that_was_cut_short_is_warned_of_and_a_file_without_times_is_not() -> None:
+    of_hyperfine = json.dumps({"results": [{"command": "true", "times": [1.0], "exit_codes": [0]}]}).encode()
+    foreign = DocumentSource(name="a.json", document=read_any(of_hyperfine, source="a.json"))
+    assert not any("not complete" in line for line in document_warnings([foreign]))
+    (running,) = (replace(each, status=Status.RUNNING) for each in foreign.document.results)
+    unfinished = DocumentSource(name="a.json", document=replace(foreign.document, results=(running,)))
+    assert any("the run is not complete: true on hyperfine" in line for line in document_warnings([unfinished]))
+    whole = warned("b.json")
+    killed = DocumentSource(name="b.json", document=replace(whole.document, ended_at=None))
+    assert document_warnings([whole, killed]) == ("b.json: the run is not complete",)

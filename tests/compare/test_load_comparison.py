@@ -108,6 +108,12 @@ def test_errors_are_reported() -> None:
     assert rows(many, few)["load.error_rate"].word == "fewer errors"
 
 
+def test_errors_after_a_run_without_any_are_the_first_row_and_in_the_summary() -> None:
+    other = held(result(P50S[:4]), result([p50 / 1.3 for p50 in P50S[:4]], error_rate=0.3))
+    assert (other.rows[0].metric, other.rows[0].difference) == ("load.error_rate", pytest.approx(0.3))
+    assert other.summary.startswith("1 with more errors, ")
+
+
 def test_a_longer_run_is_no_slower_one() -> None:
     twice = result(total_s=40.0)
     assert {row.word for row in rows(result(), twice).values()} == {"no difference"}

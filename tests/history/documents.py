@@ -1,8 +1,12 @@
 """Results documents for histories, made by hand: one a day."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec.structs import replace
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from s3bench.results.document import Document, Result, encode_document
 from tests.compare.documents import document, result
@@ -22,9 +26,29 @@ def text(*results: Result, day: int = 1, **changes: Any) -> bytes:
 
 
 def load_text(
-    *, day: int = 1, p50: float = 0.01, sizes: str = "4KiB", url: str = "http://one:9000", **options: Any
+    *,
+    day: int = 1,
+    p50: float = 0.01,
+    error_rate: float = 0.0,
+    sizes: str = "4KiB",
+    url: str = "http://one:9000",
+    **options: Any,
 ) -> bytes:
     """A document of a load run of the `day`th of November."""
     jobs = [{"mix": {"get": 1.0}, "sizes": sizes, "threads": 16}]
     known = {"endpoint_url": [url], "retries": 0, "phases": [{"duration": 20.0, "jobs": jobs}], **options}
-    return text(load_result((p50,)), day=day, options=known)
+    return text(load_result((p50,), error_rate=error_rate), day=day, options=known)
+
+
+@contextmanager
+def full_after(*, pages: int) -> Iterator[None]:
+    """Open every SQLite file as if its disk had room for so many pages of 4 KiB."""
+
+    def limit(connection: Any, _record: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(Engine, "connect", limit)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "connect", limit)

@@ -1,5 +1,6 @@
 """Opening: what is made, what is brought up to date, and what is refused."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from s3bench.history.address import Address, parse_address
 from s3bench.history.database import open_database
 from s3bench.history.store import History, open_history
 from s3bench.history.tables import DOCUMENTS, METADATA, VERSION
-from tests.history.documents import load_text, text
+from tests.compare.documents import result
+from tests.history.documents import full_after, load_text, text
 
 
 def test_the_migrations_end_in_the_tables_of_today(address: Address) -> None:
@@ -182,3 +184,81 @@ def test_a_lock_that_is_never_released_is_an_error_of_the_machine(
         history.add(text())
     other.close()
     assert "database is locked" in caught.value.why
+    assert caught.value.fix == "try again when it is reachable"
+
+
+def _refuse_writing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Make `os.access` answer as on a read-only mount; root may write everywhere else."""
+    real = os.access
+
+    def access(path: Path, mode: int) -> bool:
+        return real(path, mode) and not (path == folder and mode & os.W_OK)
+
+    monkeypatch.setattr(os, "access", access)
+
+
+def test_a_history_in_a_folder_that_is_not_writable_is_read_without_files_beside_it(
+    sqlite: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sqlite.file
+    with open_history(sqlite, create=True) as history:
+        history.add(text())
+    _refuse_writing(monkeypatch, sqlite.file.parent)
+    with open_history(sqlite) as history:
+        (entry,) = history.list_documents()
+        assert history.show(entry.identity)[1] == text()
+        assert list(sqlite.file.parent.iterdir()) == [sqlite.file]
+        with pytest.raises(MachineError, match="readonly") as caught:
+            history.prune(keep_last=0, dry_run=False)
+    assert caught.value.fix.startswith(f"make {sqlite.file} and the folder {sqlite.file.parent} writable: ")
+
+
+def test_a_history_that_somebody_has_open_is_read_with_its_log_whatever_the_folder(
+    sqlite: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sqlite.file
+    with open_history(sqlite, create=True) as writer:
+        writer.add(text())
+        _refuse_writing(monkeypatch, sqlite.file.parent)
+        with open_history(sqlite) as history:
+            assert len(history.list_documents()) == 1
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_what_needs_a_folder_that_is_writable_says_so(sqlite: Address) -> None:
+    assert sqlite.file
+    with open_history(sqlite, create=True) as history:
+        history.add(text())
+    sqlite.file.parent.chmod(0o500)
+    try:
+        with open_history(sqlite) as history:
+            assert len(history.list_documents()) == 1
+        with pytest.raises(MachineError) as caught, open_history(sqlite, create=True):
+            pass
+    finally:
+        sqlite.file.parent.chmod(0o700)
+    assert f"the folder {sqlite.file.parent} writable" in caught.value.fix
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_log_in_a_folder_that_is_not_writable_is_not_passed_over(sqlite: Address) -> None:
+    assert sqlite.file
+    with open_history(sqlite, create=True) as history:
+        history.add(text())
+    sqlite.file.with_name("history.db-wal").touch()
+    sqlite.file.parent.chmod(0o500)
+    try:
+        with pytest.raises(MachineError) as caught, open_history(sqlite):
+            pass
+    finally:
+        sqlite.file.parent.chmod(0o700)
+    assert f"the folder {sqlite.file.parent} writable" in caught.value.fix
+
+
+def test_a_disk_that_is_full_asks_for_space(sqlite: Address) -> None:
+    with open_history(sqlite, create=True) as history, full_after(pages=30):
+        history.add(text())
+    with full_after(pages=30), open_history(sqlite) as history, pytest.raises(MachineError) as caught:
+        history.add(text(*(result(name=f"n{number}") for number in range(200)), day=2))
+    assert caught.value.why == "database or disk is full"
+    assert caught.value.fix == "free space on the disk of the history, then repeat the command"

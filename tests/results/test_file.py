@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadInput, MachineError
+from s3bench.results import file
 from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.file import check_distinct, check_output, read_document, write_document
 
@@ -202,3 +203,22 @@ def test_where_nothing_can_be_written_the_error_says_that_they_are_lost(
     with pytest.raises(MachineError) as caught:
         write_document(LARGER, tmp_path / "missing" / "out.json")
     assert "the results are lost" in caught.value.fix
+
+
+def test_a_file_that_is_too_large_is_refused_as_that_and_not_as_truncated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = encode_document(DOCUMENT)
+    (tmp_path / "x.json").write_bytes(content)
+    monkeypatch.setattr(file, "_READ_BYTES_MAX", len(content))
+    assert read_document(tmp_path / "x.json") == DOCUMENT
+    monkeypatch.setattr(file, "_READ_BYTES_MAX", len(content) - 1)
+    with pytest.raises(BadInput, match=r"x\.json is larger than \d+ B, the most that s3bench reads"):
+        read_document(tmp_path / "x.json")
+
+
+def test_what_to_do_about_an_existing_file_is_said_in_the_words_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "x.json").touch()
+    with pytest.raises(BadInput) as caught:
+        check_output(tmp_path / "x.json", force=False, if_it_exists="remove it")
+    assert caught.value.fix == "remove it"

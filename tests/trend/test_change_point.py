@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats.autocorrelation import Autocorrelation, autocorrelation_of
-from s3bench.stats.segmentation import noise_of, proposed_changes
+from s3bench.stats.segmentation import noise_of, proposed_changes, spread_of
 from s3bench.trend.change_point import ChangePoint, find_changes, release_value
 from s3bench.trend.step_test import StepTest, _inflation
 
@@ -178,6 +178,32 @@ class TestFindingChanges:
             find_changes([1.0, 0.0])
 
 
+class TestPlainValues:
+    """Figures that may be 0, such as error rates: nothing has a logarithm."""
+
+    @pytest.mark.parametrize(("before", "after"), [(10, 10), (10, 5), (50, 50)])
+    def test_a_step_from_zero_and_one_to_zero_are_found_at_their_place(self, before: int, after: int) -> None:
+        hits = 0
+        for seed in range(20):
+            rates = default_rng(seed).uniform(0.31, 0.32, size=after)
+            up = np.concatenate([np.zeros(before), rates])
+            for values, place in ((up, before), (up[::-1], after)):
+                points = find_changes(values.tolist(), has_ratios=False).points
+                hits += [point.index for point in points] == [place]
+                assert all(point.first <= place <= point.last <= point.first + 3 for point in points)
+                assert all(abs(point.difference or 0.0) == pytest.approx(0.315, abs=0.005) for point in points)
+        assert hits >= 36
+
+    @pytest.mark.parametrize("zeros", [0.5, 0.8, 0.95])
+    def test_errors_that_come_and_go_seldom_make_a_change(self, zeros: float) -> None:
+        random = default_rng(7)
+        found_in = 0
+        for _ in range(100):
+            values = (random.random(50) >= zeros) * random.random(50) * 0.01
+            found_in += bool(find_changes(values.tolist(), has_ratios=False).points)
+        assert found_in <= 4
+
+
 class TestAutocorrelation:
     def test_a_series_that_remembers_is_reported_and_shows_fewer_changes(self) -> None:
         random = default_rng(20)
@@ -237,6 +263,15 @@ class TestProposals:
     def test_the_noise_is_that_around_the_levels_and_not_the_step_between(self) -> None:
         series = np.concatenate([default_rng(40).normal(size=500), 30 + default_rng(41).normal(size=500)])
         assert noise_of(series) == pytest.approx(1, abs=0.1)
+
+    @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+    def test_values_that_are_equal_do_not_hide_the_noise_of_the_others(self, share: float) -> None:
+        random = default_rng(43)
+        series = np.concatenate([np.zeros(round(share * 1000)), 30 + random.normal(size=round((1 - share) * 1000))])
+        assert 0.25 < noise_of(series) < 1.1
+        residuals = series - np.where(series > 0, np.median(series[series > 0]), 0.0)
+        assert spread_of(residuals, levels=2) == pytest.approx(float(residuals.std()), rel=0.1)
+        assert spread_of(np.zeros(9), levels=2) == noise_of(np.zeros(9)) == 0.0
 
     @pytest.mark.parametrize(("bad", "proposed"), [(1, []), (2, []), (3, [20, 23])])
     def test_a_stretch_that_comes_and_goes_is_proposed_from_three_releases_on(

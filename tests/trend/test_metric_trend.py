@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,8 @@ from s3bench.trend.metric_trend import Trend, TrendPoint, trend_of
 
 TIME = METRICS_BY_NAME["total_time"]
 MEMORY = METRICS_BY_NAME["max_memory"]
+ERRORS = METRICS_BY_NAME["load.error_rate"]
+RETRIES = METRICS_BY_NAME["wire.retries"]
 
 
 def points(*levels: tuple[int, float], machine: str = "box", seed: int = 1) -> list[TrendPoint]:
@@ -16,6 +19,10 @@ def points(*levels: tuple[int, float], machine: str = "box", seed: int = 1) -> l
     random = np.random.default_rng(seed)
     values = [level * math.exp(0.01 * random.normal()) for count, level in levels for _ in range(count)]
     return [TrendPoint(label=f"2.{number}.0", value=value, machine=machine) for number, value in enumerate(values)]
+
+
+def valued(values: Sequence[float]) -> list[TrendPoint]:
+    return [TrendPoint(label=f"2.{number}.0", value=value, machine="box") for number, value in enumerate(values)]
 
 
 def only_words(trend: Trend) -> str:
@@ -78,6 +85,49 @@ class TestWords:
         words = only_words(trend_of(TIME, hostile))
         assert words.isprintable()
         assert len(words) < 200
+
+
+class TestFiguresOfZero:
+    """A healthy release has no errors and no retries: 0 is a figure, and changes are differences."""
+
+    def test_errors_where_there_were_none_are_found_and_are_worse(self) -> None:
+        rates = [0.0] * 10 + [0.31, 0.315, 0.312, 0.318, 0.32, 0.311, 0.319, 0.313, 0.317, 0.314]
+        trend = trend_of(ERRORS, valued(rates))
+        (change,) = trend.changes
+        assert change.words == "since 2.10.0: 31.4 points more (31.2 to 31.8 points)"
+        assert (change.is_worse, change.point.ratio, trend.warnings) == (True, None, ())
+        assert len(trend.points) == 20
+
+    def test_errors_that_are_gone_are_better(self) -> None:
+        (change,) = trend_of(ERRORS, valued([0.3] * 12 + [0.0] * 12)).changes
+        assert change.words == "since 2.12.0: 30 points less (30 to 30 points)"
+        assert change.is_worse is False
+
+    def test_a_share_has_points_also_without_a_zero(self) -> None:
+        noise = np.random.default_rng(3).normal(size=40) * 1e-4
+        rates = np.where(np.arange(40) < 20, 0.01, 0.02) + noise
+        assert only_words(trend_of(ERRORS, valued(rates.tolist()))).startswith("since 2.20.0: 1 point more (")
+
+    def test_a_count_has_a_difference_if_one_is_zero_and_else_a_ratio(self) -> None:
+        assert only_words(trend_of(RETRIES, valued([0.0] * 12 + [3.0] * 12))) == "since 2.12.0: 3 more (3 to 3)"
+        assert only_words(trend_of(RETRIES, valued([1.0, 2.0] * 12 + [8.0, 9.0] * 12))).endswith(" %)")
+
+    def test_where_most_values_are_equal_the_direction_is_that_of_the_means(self) -> None:
+        rates = [0.0] * 50 + [0.0, 0.0, 0.05] * 17
+        words = only_words(trend_of(ERRORS, valued(rates)))
+        assert ": more on average (0 to " in words
+
+    def test_no_releases_with_errors_is_no_change(self) -> None:
+        assert trend_of(ERRORS, valued([0.0] * 30)).words == "no change found in 30 releases"
+        assert trend_of(ERRORS, valued([-1.0, math.nan])).warnings[0] == (
+            "2 releases left out: its figure is missing or below 0"
+        )
+
+    def test_a_reference_is_not_used_and_that_is_said(self) -> None:
+        beside = [replace(point, reference=1.0) for point in valued([0.0] * 10 + [0.3] * 10)]
+        trend = trend_of(ERRORS, beside)
+        assert not trend.is_ratio
+        assert "the reference release is not used: a share, or a count of 0, has no ratio to it" in trend.warnings
 
 
 class TestReferences:

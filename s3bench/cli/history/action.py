@@ -1,6 +1,7 @@
 """Adds documents to the history, and lists, shows, exports and removes them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 from s3bench.cli.history.store import open_store
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
+from s3bench.errors import MachineError
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
 from s3bench.history.store import short
@@ -21,6 +23,7 @@ from s3bench.report.terminal import printable
 from s3bench.report.text_table import table_lines
 from s3bench.results.document import Document, Result, parse_document
 from s3bench.results.file import check_output, read_whole, write_whole
+from s3bench.units import counted
 
 _INDENT = 2
 _FINGERPRINT_SHOWN = 8
@@ -32,16 +35,31 @@ def add(files: Sequence[Path], *, store: str | None, as_json: bool) -> None:
     """Add documents, each checked before the first is added."""
     documents = [(file, index_document(read_whole(file, of="a results file"), source=str(file))) for file in files]
     with open_store(store, create=True) as history:
-        rows = []
-        for file, document in documents:
-            added = history.add_indexed(document)
-            rows.append({"file": str(file), "identity": added.identity, "is_new": added.is_new})
-            if not as_json:
-                click.echo(f"{short(added.identity)}  {'added' if added.is_new else 'known'}  {printable(str(file))}")
-    if as_json:
-        _print_json(rows)
+        rows: list[dict[str, object]] = []
+        try:
+            for file, document in documents:
+                with _telling_what_is_stored(file, len(rows)):
+                    added = history.add_indexed(document)
+                rows.append({"file": str(file), "identity": added.identity, "is_new": added.is_new})
+                if not as_json:
+                    words = "added" if added.is_new else "known"
+                    click.echo(f"{short(added.identity)}  {words}  {printable(str(file))}")
+        finally:
+            if as_json:
+                _print_json(rows)
     for line in _unfinished(documents):
         click.echo(line, err=True)
+
+
+@contextmanager
+def _telling_what_is_stored(file: Path, count: int) -> Iterator[None]:
+    """Say of an error that `file` was not added, and that the `count` files before it are stored."""
+    try:
+        yield
+    except MachineError as error:
+        before = f"the {counted(count, 'file')} before it {'is' if count == 1 else 'are'} stored"
+        what = f"{printable(str(file))} was not added; {before if count else 'nothing was changed'}"
+        raise MachineError(what, f"{error.what}: {error.why}", error.fix) from error
 
 
 def list_documents(filters: Filters, *, store: str | None, as_json: bool) -> None:
@@ -73,7 +91,7 @@ def export(identities: Sequence[str], folder: Path, *, store: str | None, as_jso
     with open_store(store) as history:
         files = {identity: folder / f"{short(identity)}.json" for identity in history.resolve(identities)}
         for file in files.values():
-            check_output(file, force=False)
+            check_output(file, force=False, if_it_exists="pass another folder with -o, or remove that file")
         for identity, text in history.export(tuple(files)):
             write_whole(text, files[identity])
             if not as_json:

@@ -19,7 +19,8 @@ from s3bench.report.rendering import RENDERINGS
 from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document
-from s3bench.results.file import check_distinct, check_output, read_document, write_whole
+from s3bench.results.file import check_distinct, check_output, read_whole, write_whole
+from s3bench.results.foreign import read_any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ def report(files: Sequence[Path], options: ReportOptions) -> None:
     form, output = options.form, options.output
     _check(files, form=form, output=output)
     _check_written(files, options)
-    read = [(str(file), read_document(file)) for file in files]
+    read = [(str(file), read_any(read_whole(file, of="a results document"), source=str(file))) for file in files]
     documents = [document for _, document in narrowed(read, options.benchmarks)]
     text = _tables(files, documents) if form is None else RENDERINGS[Format(form)].text_of(documents)
     _give(text, output)

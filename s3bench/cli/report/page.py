@@ -185,6 +185,7 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
     ]
     for name, started_at, ended_at, version, command in heads:
         when = f"{_time(started_at)} to {_time(ended_at)}" if ended_at else f"{_time(started_at)} (start)"
+        when = when if started_at else "at an unknown time"
         if len(heads) > 1:
             yield name, f"{when}, s3bench {version}"
         else:

@@ -1,6 +1,6 @@
 """The rows of a comparison that a report shows, and its figures and sentences as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from s3bench.compare.comparison import Against, Comparison, MissingResult, summary
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
@@ -15,6 +15,10 @@ LEGEND = (
     "Mann-Whitney); p is adjusted for the number of rows (Benjamini-Hochberg)"
 )
 
+_DIFFERENCE_LEGEND = (
+    "a share, or a metric with a figure of 0, has no ratio: its change is the Hodges-Lehmann difference, of a share in "
+    "percentage points"
+)
 _COLLAPSED = frozenset({
     ChangeOutcome.NO_DETECTABLE_DIFFERENCE, ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL, ChangeOutcome.VARIES,
 })  # fmt: skip
@@ -51,7 +55,10 @@ def header_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     baseline = comparison.baseline
     groups = [("baseline", f"{baseline.name}: {_clients(baseline.clients)}")]
     groups += [("other", f"{other.name}: {_clients(other.clients)}") for other in comparison.others]
-    origins = [f"{source.measurements:,} measurements, started {source.started_at}" for source in comparison.sources]
+    origins = [
+        f"{source.measurements:,} measurements" + (f", started {source.started_at}" if source.started_at else "")
+        for source in comparison.sources
+    ]
     if comparison.by is None:  # each group is a document
         yield from ((kind, f"{words}; {origin}") for (kind, words), origin in zip(groups, origins, strict=True))
         return
@@ -83,7 +90,7 @@ def figure_text(sample: SampleSummary, row: ComparisonRow) -> str:
     """The median with its unit; of an exact figure the range, in full."""
     if sample.median is None or sample.minimum is None or sample.maximum is None:
         return NOTHING
-    if row.outcome not in _EXACT:
+    if not is_exact(row):
         return render_figure(sample.median, row.unit)
     unit = " B" if row.unit is Unit.BYTES else ""
     low, high = f"{sample.minimum:,.0f}", f"{sample.maximum:,.0f}"
@@ -96,8 +103,8 @@ def outcome_text(row: ComparisonRow) -> str:
 
 
 def is_exact(row: ComparisonRow) -> bool:
-    """Whether the row compares counts without statistics."""
-    return row.outcome in _EXACT
+    """Whether the row compares counts without statistics: those of a kind of request even if one side has none."""
+    return bool(row.kind) or row.outcome in _EXACT
 
 
 def exact_text(row: ComparisonRow) -> str:
@@ -108,14 +115,20 @@ def exact_text(row: ComparisonRow) -> str:
 
 
 def change_text(row: ComparisonRow) -> str:
-    """The relative change: `+5.2%`; `none` where the figures are equal."""
+    """The relative change: `+5.2%`, or the difference: `+31 points`, `-106 us (medians -28.5%)`; `none` if equal."""
     if row.outcome in {ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL}:
         return "none"
+    if row.difference is not None:
+        of_medians = "" if row.change is None else f" (medians {_percent(row.change)})"
+        return f"{difference_text(row.difference, row.unit)}{of_medians}"
     return NOTHING if row.change is None else _percent(row.change)
 
 
 def interval_text(row: ComparisonRow) -> str:
-    """The change's 95 % interval."""
+    """The 95 % interval of the change or of the difference."""
+    if row.difference_low is not None and row.difference_high is not None:
+        low, high = (difference_text(end, row.unit) for end in (row.difference_low, row.difference_high))
+        return f"{low} to {high}"
     return NOTHING if row.low is None or row.high is None else f"{_percent(row.low)} to {_percent(row.high)}"
 
 
@@ -124,6 +137,20 @@ def chance_text(row: ComparisonRow) -> str:
     if row.p_adjusted is None:
         return NOTHING
     return f"<{_P_LEAST}" if row.p_adjusted < _P_LEAST else f"{row.p_adjusted:.3f}"
+
+
+def difference_text(difference: float, unit: Unit) -> str:
+    """A difference with its sign, in percentage points for a share: `+31 points`, `-20 ms`."""
+    if unit is Unit.SHARE:
+        points = f"{100 * difference:+.3g}"
+        return f"{points} point{'' if points in {'+1', '-1'} else 's'}"
+    return f"{'-' if difference < 0 else '+'}{render_figure(abs(difference), unit)}"
+
+
+def legend_text(rows: Iterable[ComparisonRow]) -> str:
+    """What the columns of a table of `rows` mean."""
+    has_difference = any(row.difference is not None for row in rows)
+    return f"{LEGEND}; {_DIFFERENCE_LEGEND}" if has_difference else LEGEND
 
 
 def warning_lines(other: Against, *, show_all: bool) -> Iterator[str]:

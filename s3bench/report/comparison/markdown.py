@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from s3bench.compare.comparison import Against, Comparison
 from s3bench.report.comparison.cells import (
-    LEGEND,
     collapsed_line,
     header_lines,
+    legend_text,
     missing_lines,
     shown_rows,
     summary_lines,
@@ -24,8 +24,8 @@ def render_markdown(comparison: Comparison, *, show_all: bool = False) -> str:
         if len(comparison.others) > 1:
             lines += [f"### {escaped(f'{other.name} against {comparison.baseline.name}')}", ""]
         lines += _section(other, show_all=show_all)
-    if any(shown_rows(other, show_all=show_all) for other in comparison.others):
-        lines += [escaped(LEGEND), ""]
+    if shown := [row for other in comparison.others for row in shown_rows(other, show_all=show_all)]:
+        lines += [escaped(legend_text(shown)), ""]
     lines += _folded("warnings", comparison.warnings)
     return "\n".join(lines).rstrip("\n") + "\n"
 

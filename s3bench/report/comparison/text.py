@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from s3bench.compare.comparison import Against, Comparison
 from s3bench.report.comparison.cells import (
-    LEGEND,
     collapsed_line,
     header_lines,
     is_exact,
+    legend_text,
     missing_lines,
     shown_rows,
     summary_lines,
@@ -29,8 +29,8 @@ def render_comparison(comparison: Comparison, *, width: int, color: bool, show_a
             lines += ["", paint(printable(f"{other.name} against {comparison.baseline.name}"), BOLD), *section]
         elif section:
             lines += ["", *section]
-    if any(shown_rows(other, show_all=show_all) for other in comparison.others):
-        lines += ["", paint(LEGEND, DIM)]
+    if shown := [row for other in comparison.others for row in shown_rows(other, show_all=show_all)]:
+        lines += ["", paint(legend_text(shown), DIM)]
     lines += [f"{paint('warning', YELLOW)}: {printable(words)}" for words in comparison.warnings]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -40,7 +40,7 @@ def _section(other: Against, *, width: int, paint: Paint, show_all: bool) -> Ite
     for number, table in enumerate(comparison_tables(rows)):
         yield from ("",) * bool(number)
         yield from table_lines(table, width=width, paint=paint)
-        if fitted(table, width=width) != table:
+        if not number and fitted(table, width=width) != table:  # details are of measured rows, whose table is the first
             details = (f"{row.word}: {row.detail}" for row in rows if row.detail and not is_exact(row))
             yield from map(printable, dict.fromkeys(details))
     if not show_all and not other.same_measurements and (line := collapsed_line(other)):

@@ -4,7 +4,7 @@ A row is one kind of operation in one phase, with one `Load` for each loop. The 
 to the row of all of them together.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
@@ -26,37 +26,38 @@ SIZE, THREADS, PURPOSE = "size", "threads", "purpose"
 
 _JOB = "job"  # a dimension that tells rows of one phase apart
 
-_GBIT_BYTES = 125e6
+GBIT_BYTES = 125e6
+"""A gigabit, as a rate per second."""
+
+_GBIT_LEAST = 0.01
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10%"
 
+LatencyOf = Callable[[Load], Latency]
 Pick = Callable[[Load], float | None]
 
-PERCENTILES: Mapping[str, Callable[[Latency], float | None]] = MappingProxyType(
+POINTS: Mapping[str, Callable[[Latency], float | None]] = MappingProxyType(
     {
+        "avg": lambda latency: latency.mean,
+        "min": lambda latency: latency.min,
+        "p25": lambda latency: latency.p25,
         "p50": lambda latency: latency.p50,
+        "p75": lambda latency: latency.p75,
         "p90": lambda latency: latency.p90,
         "p99": lambda latency: latency.p99,
         "p99.9": lambda latency: latency.p999,
         "max": lambda latency: latency.max,
     }
 )
-"""The figures of latencies that tables show, by their headings."""
+"""The points of a latency's distribution, by their headings; a matrix has a column for each."""
 
-POINTS: tuple[tuple[str, Callable[[Latency], float | None]], ...] = (
-    ("avg", lambda latency: latency.mean),
-    ("min", lambda latency: latency.min),
-    ("p25", lambda latency: latency.p25),
-    ("p50", lambda latency: latency.p50),
-    ("p75", lambda latency: latency.p75),
-    ("p90", lambda latency: latency.p90),
-    ("p99", lambda latency: latency.p99),
-    ("p99.9", lambda latency: latency.p999),
-    ("max", lambda latency: latency.max),
-)
-"""The figures of latencies in a matrix, in the order of the columns."""
+LATENCY_POINTS = ("p50", "p90", "p99", "p99.9", "max")
+"""Those that other tables show."""
 
-FIRST_BYTE_PERCENTILES = ("p50", "p99")
+FIRST_BYTE_POINTS = ("p50", "p99")
 """Those that they show of first bytes."""
+
+_OVER_LOOPS: Mapping[str, Callable[[Iterable[float]], float]] = MappingProxyType({"min": min, "max": max})
+"""How points become one figure for several loops; of all others it is the median."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,11 @@ class LoadRow:
         """The median over the loops; `None` where no loop has the figure."""
         values = self._values(pick)
         return median(values) if values else None
+
+    def point(self, name: str, pick: Pick) -> float | None:
+        """A point of a latency over the loops: the least `min`, the greatest `max`, the median of any other."""
+        values = self._values(pick)
+        return _OVER_LOOPS.get(name, median)(values) if values else None
 
     def spread(self, pick: Pick) -> float | None:
         """The median absolute deviation over the loops, as a share of their median; `None` of a single loop."""
@@ -186,7 +192,24 @@ def first_byte_of(load: Load) -> Latency:
     return load.first_byte
 
 
-def longest_of(latency: Callable[[Load], Latency]) -> Pick:
+def point_of(latency: LatencyOf, name: str) -> Pick:
+    """A point of a kind of latency, of operations that ended."""
+    return lambda load: POINTS[name](latency(load))
+
+
+def latency_value(row: LoadRow, latency: LatencyOf, name: str) -> float | None:
+    """A point of a kind of latency over the loops; `max` is at least the age of what was unfinished at the end."""
+    return row.point(name, _longest_of(latency) if name == "max" else point_of(latency, name))
+
+
+def latency_text(row: LoadRow, latency: LatencyOf, name: str) -> str:
+    """`1.23 s`, or `≥1.23 s` where an operation that was unfinished at the end had taken so long already."""
+    value_s, ended_s = latency_value(row, latency, name), row.point(name, point_of(latency, name))
+    is_open = value_s is not None and (ended_s is None or value_s > ended_s)
+    return f"{_AT_LEAST * is_open}{seconds_text(value_s)}"
+
+
+def _longest_of(latency: LatencyOf) -> Pick:
     """The greatest time of a kind of latency, or the age of the oldest that was unfinished at the end, if greater."""
 
     def longest_s(load: Load) -> float | None:
@@ -196,14 +219,6 @@ def longest_of(latency: Callable[[Load], Latency]) -> Pick:
         return max(open_s, ended_s or 0.0) if open_s else ended_s
 
     return longest_s
-
-
-def longest_text(row: LoadRow, latency: Callable[[Load], Latency]) -> str:
-    """`1.23 s`, or `≥1.23 s` where an operation that was unfinished at the end had taken so long already."""
-    longest = row.median(longest_of(latency))
-    ended = row.median(lambda load: latency(load).max)
-    is_open = longest is not None and (ended is None or longest > ended)
-    return f"{_AT_LEAST * is_open}{seconds_text(longest)}"
 
 
 def operations_rate_of(load: Load) -> float:
@@ -220,10 +235,12 @@ def legend_lines(rows: Sequence[LoadRow]) -> Iterator[str]:
     else:
         yield "latency: from the start to the last byte"
     yield "errors: operations that failed for good; -: none, or too few for that figure"
-    if any(longest_text(row, latency).startswith(_AT_LEAST) for row in rows for latency in (latency_of, service_of)):
+    maxima = (latency_text(row, latency, "max") for row in rows for latency in (latency_of, service_of))
+    if any(text.startswith(_AT_LEAST) for text in maxima):
         yield f"{_AT_LEAST}: an operation unfinished at the end had taken this long"
     if (loops := max((len(row.loops) for row in rows), default=0)) > 1:
-        yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"
+        yield f"medians ± median absolute deviation of {loops} loops"
+        yield "max: the greatest of all loops; ops, errors: of all together"
 
 
 def count_text(count: float) -> str:
@@ -244,8 +261,11 @@ def bytes_rate_text(rate: float | None) -> str:
 
 
 def gbit_text(rate: float | None) -> str:
-    """Bytes a second as Gbit/s, nothing below one."""
-    return f"{rate / _GBIT_BYTES:,.2f}" if rate and rate >= _GBIT_BYTES else NOTHING
+    """Bytes a second as Gbit/s; nothing where none moved."""
+    if not rate:
+        return NOTHING
+    gbit = rate / GBIT_BYTES
+    return f"{gbit:,.2f}" if gbit >= _GBIT_LEAST else f"<{_GBIT_LEAST}"
 
 
 def seconds_text(seconds: float | None) -> str:

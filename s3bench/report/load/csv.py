@@ -27,7 +27,7 @@ SECOND_COLUMNS = (
     "stalled",
 )
 
-_POINT_NAMES = tuple(name.replace(".", "") for name, _ in POINTS)  # p999, as in the results document
+_POINT_NAMES = tuple(name.replace(".", "") for name in POINTS)  # p999, as in the results document
 
 MATRIX_COLUMNS = (
     "kind",
@@ -90,7 +90,7 @@ def _matrix_row(row: LoadRow, loop: int, load: Load) -> Iterator[_Cell]:
 
 
 def _points(latency: Latency) -> Iterator[float | None]:
-    return (pick(latency) for _, pick in POINTS)
+    return (pick(latency) for pick in POINTS.values())
 
 
 def _line(row: Iterable[_Cell]) -> str:

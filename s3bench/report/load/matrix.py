@@ -17,7 +17,8 @@ from s3bench.results.document import Document
 _GAP = 1  # 18 columns of latencies stand side by side
 _INDENT = "  "
 _LEGEND = (
-    "first byte, last byte: ms from the start of an attempt; medians of the loops",
+    "first byte, last byte: ms from the start of an attempt",
+    "medians of the loops; min and max: the least and the greatest of all loops",
     "errors: operations that failed for good; -: none, or too few for that figure",
 )
 

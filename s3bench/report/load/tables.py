@@ -5,35 +5,35 @@ from dataclasses import dataclass
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
-    FIRST_BYTE_PERCENTILES,
-    NOTHING,
-    PERCENTILES,
+    FIRST_BYTE_POINTS,
+    GBIT_BYTES,
+    LATENCY_POINTS,
     POINTS,
+    LatencyOf,
     LoadPhase,
     LoadRow,
+    Pick,
     bytes_rate,
     bytes_rate_text,
     count_text,
     first_byte_of,
     gbit_text,
     latency_of,
-    longest_of,
-    longest_text,
+    latency_text,
+    latency_value,
     operations_rate_of,
+    point_of,
     rate_text,
-    seconds_text,
     service_of,
     spread_text,
 )
-from s3bench.report.table import Table, TableColumn, Tone, column, without_empty
-from s3bench.results.load import Latency, Load
+from s3bench.report.table import Table, TableColumn, Tone, column
+from s3bench.results.load import Load
 
 _RANKS = {"p90": 6, "p99.9": 3, "max": 2}
 """Of the columns of latencies; the others are never left out."""
 _MATRIX_RANKS = {"p50": 0, "p90": 0, "p99": 0, "p99.9": 2, "max": 3}
 _OUTER_RANK = 4
-
-LatencyOf = Callable[[Load], Latency]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def lines_of(phases: Sequence[LoadPhase]) -> tuple[TableLine, ...]:
 
 
 def results_table(lines: Sequence[TableLine]) -> Table:
-    """All figures of results: medians over the loops."""
+    """All figures of results over the loops; the rate in Gbit/s only if one reaches 1."""
 
     def figure(
         heading: str, pick: Callable[[LoadRow], float | None], text: Callable[[LoadRow], str], **known: int
@@ -82,15 +82,16 @@ def results_table(lines: Sequence[TableLine]) -> Table:
         )
 
     gbit = figure("Gbit/s", lambda row: row.median(bytes_rate), lambda row: gbit_text(row.median(bytes_rate)), rank=8)
+    has_gbit = any((line.row.median(bytes_rate) or 0.0) >= GBIT_BYTES for line in lines)
     columns = (
         column("phase", lines, lambda line: clipped(_title(line.phase)), is_title=True),
         column("kind", lines, _kind),
         figure("ops", _total_operations, lambda row: count_text(_total_operations(row)), rank=5),
         rate("rate/s", operations_rate_of, rate_text),
         rate("throughput", bytes_rate, bytes_rate_text),
-        *without_empty((gbit,), frozenset({NOTHING, ""})),
-        *(_latency_column(lines, heading) for heading in PERCENTILES),
-        *(_first_byte_column(lines, heading) for heading in FIRST_BYTE_PERCENTILES),
+        *((gbit,) if has_gbit else ()),
+        *(_latency_column(lines, heading) for heading in LATENCY_POINTS),
+        *(_first_byte_column(lines, heading) for heading in FIRST_BYTE_POINTS),
         column(
             "errors",
             lines,
@@ -107,9 +108,8 @@ def matrix_columns(rows: Sequence[LoadRow], time_text: Callable[[float | None], 
     yield _median_column("rate/s", rows, operations_rate_of, rate_text, rank=1)
     yield _median_column("throughput", rows, bytes_rate, bytes_rate_text)
     for group, latency in MATRIX_LATENCIES.items():
-        for heading, pick in POINTS:
-            rank = _MATRIX_RANKS.get(heading, _OUTER_RANK)
-            yield _median_column(heading, rows, _at(latency, pick), time_text, rank=rank, group=group)
+        for heading in POINTS:
+            yield _point_column(heading, rows, point_of(latency, heading), time_text, group=group)
     yield column(
         "errors",
         rows,
@@ -141,47 +141,44 @@ def _kind(line: TableLine) -> str:
 
 
 def _latency_column(lines: Sequence[TableLine], heading: str) -> TableColumn:
-    pick = PERCENTILES[heading]
-
-    def value(line: TableLine) -> float | None:
-        is_longest = heading == "max"
-        return line.row.median(longest_of(line.latency) if is_longest else _at(line.latency, pick))
-
-    def text(line: TableLine) -> str:
-        return longest_text(line.row, line.latency) if heading == "max" else seconds_text(value(line))
-
-    return column(heading, lines, text, value=value, group="latency", rank=_RANKS.get(heading, 0))
+    return column(
+        heading,
+        lines,
+        lambda line: latency_text(line.row, line.latency, heading),
+        value=lambda line: latency_value(line.row, line.latency, heading),
+        group="latency",
+        rank=_RANKS.get(heading, 0),
+    )
 
 
 def _first_byte_column(lines: Sequence[TableLine], heading: str) -> TableColumn:
-    pick = _at(first_byte_of, PERCENTILES[heading])
-
-    def value(line: TableLine) -> float | None:
-        return None if line.is_service else line.row.median(pick)
-
-    def text(line: TableLine) -> str:
-        return "" if line.is_service else seconds_text(value(line))
-
-    return column(heading, lines, text, value=value, group="first byte", rank=7)
+    return column(
+        heading,
+        lines,
+        lambda line: "" if line.is_service else latency_text(line.row, first_byte_of, heading),
+        value=lambda line: None if line.is_service else latency_value(line.row, first_byte_of, heading),
+        group="first byte",
+        rank=7,
+    )
 
 
 def _median_column(
-    heading: str,
-    rows: Sequence[LoadRow],
-    pick: Callable[[Load], float | None],
-    text: Callable[[float | None], str],
-    *,
-    rank: int = 0,
-    group: str = "",
+    heading: str, rows: Sequence[LoadRow], pick: Pick, text: Callable[[float | None], str], *, rank: int = 0
 ) -> TableColumn:
-    def value(row: LoadRow) -> float | None:
-        return row.median(pick)
-
-    return column(heading, rows, lambda row: text(value(row)), value=value, rank=rank, group=group)
+    return column(heading, rows, lambda row: text(row.median(pick)), value=lambda row: row.median(pick), rank=rank)
 
 
-def _at(latency: LatencyOf, pick: Callable[[Latency], float | None]) -> Callable[[Load], float | None]:
-    return lambda load: pick(latency(load))
+def _point_column(
+    heading: str, rows: Sequence[LoadRow], pick: Pick, text: Callable[[float | None], str], *, group: str
+) -> TableColumn:
+    return column(
+        heading,
+        rows,
+        lambda row: text(row.point(heading, pick)),
+        value=lambda row: row.point(heading, pick),
+        rank=_MATRIX_RANKS.get(heading, _OUTER_RANK),
+        group=group,
+    )
 
 
 def _total_operations(row: LoadRow) -> int:

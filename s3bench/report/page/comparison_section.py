@@ -10,12 +10,13 @@ from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.matching import TRANSFER_CLIENT
 from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
-    LEGEND,
+    NOTHING,
     change_text,
     figure_text,
     header_lines,
     interval_text,
     is_exact,
+    legend_text,
     metric_text,
     missing_lines,
     outcome_text,
@@ -89,9 +90,9 @@ def _headline(other: Against) -> Headline:
     rows = [row for row in other.rows if row.outcome in TONES and not is_exact(row)]
     rank = {outcome: place for place, outcome in enumerate(TONES)}
     row = min(rows, key=lambda row: (rank[row.outcome], row.metric != _HEADING), default=None)
-    if row is None or row.change is None:
+    if row is None or (row.change is None and row.difference is None):
         return Headline(text=clipped(other.summary, most=_TEXT_MAX), tone=_tone(other))
-    interval = "" if row.low is None else f" (95 % interval {interval_text(row)})"
+    interval = "" if interval_text(row) == NOTHING else f" (95 % interval {interval_text(row)})"
     medians = f"{figure_text(row.baseline, row)} to {figure_text(row.other, row)}"
     return Headline(
         verdict=clipped(row.word.upper()),
@@ -137,7 +138,7 @@ def _figures(other: Against) -> Iterator[ChartFigure]:
 def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
     subject = subject_text(row)
     change, interval = change_text(row), interval_text(row)
-    figures = change if row.low is None else f"{change} ({interval})"
+    figures = change if interval == NOTHING else f"{change} ({interval})"
     limits = None
     if (zone := default_indifference_zone(METRICS_BY_NAME[row.metric])) and row.baseline.median:
         limits = zone.limits(row.baseline.median)
@@ -165,9 +166,10 @@ def _axis_name(subject: str, row: ComparisonRow, *, has_client: bool) -> str:
 
 def _tables(other: Against) -> Iterator[Table]:
     """What was measured, and exact counts that differ."""
-    for table in comparison_tables([row for row in other.rows if row.outcome is not ChangeOutcome.EQUAL]):
+    rows = [row for row in other.rows if row.outcome is not ChangeOutcome.EQUAL]
+    for table in comparison_tables(rows):
         left_out = ("s3bench compare --json has all rows",) if len(table.rows) > ROWS_MAX else ()
-        yield replace(table, notes=(LEGEND, *left_out))
+        yield replace(table, notes=(legend_text(rows), *left_out))
 
 
 def _equal(other: Against) -> Iterator[Section]:

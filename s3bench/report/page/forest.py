@@ -21,6 +21,7 @@ from s3bench.report.page.chart import (
 )
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
+from s3bench.report.terminal import printable
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.units import counted
 
@@ -85,7 +86,7 @@ def forest_chart(
     """The picture alone, of rows that all have a change; a narrow one has names and figures above the marks."""
     low, high = domain(rows, metric=metric)
     # Names are cut here and by no `labelLimit`: Vega cuts halfway through characters beyond 16 bits, and fails then.
-    names = list(unique(clipped(row.name, most=_NAME_MAX) for row in rows))
+    names = list(unique(_short(row.name) for row in rows))
     values = [
         _datum(row, name, low=low, high=high, sign=-1 if metric.direction is Direction.HIGHER else 1)
         for row, name in zip(rows, names, strict=True)
@@ -137,6 +138,15 @@ def domain(rows: Sequence[ForestRow], *, metric: Metric) -> tuple[float, float]:
     first = max(first - span, min([first, *ends])) - _MARGIN * span
     last = min(last + span, max([last, *ends])) + _MARGIN * span
     return math.exp(first), math.exp(last)
+
+
+def _short(name: str) -> str:
+    """The name without its middle if it is too long: rows often differ at their ends."""
+    if len(name) <= _NAME_MAX:
+        return printable(name)
+    head = _NAME_MAX // 2
+    tail = _NAME_MAX - head - 1
+    return f"{printable(name[:head])}…{printable(name[-tail:])}"
 
 
 def _is_drawable(row: ForestRow) -> bool:

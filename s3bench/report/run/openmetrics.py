@@ -17,8 +17,6 @@ from s3bench.results.document import Document, Result
 from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import METRICS, Unit
 
-MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
 _UNITS = {
     Unit.SECONDS: "seconds",
     Unit.BYTES: "bytes",

@@ -3,10 +3,12 @@
 Otava looks for change points in series of runs (https://otava.apache.org/docs/csv): a row is a run, and its columns are
 the time, attributes and metrics. A document is a row, its figures are medians. Every benchmark on every client is a
 test with columns of its own in the one file. Otava takes no gaps: a column is there when every document has its figure.
+The versions of a client make one series; if any document has several versions of it, each version makes its own.
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -95,7 +97,8 @@ def _time(document: Document) -> str:
 
 def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
     """The tests that all documents have a figure of, in the order of the first one."""
-    named = [_named(document) for document in documents]
+    several = _of_several_versions(documents)
+    named = [_named(document, several) for document in documents]
     tests = []
     for name in named[0]:
         results = [each[name] for each in named if name in each]
@@ -106,15 +109,18 @@ def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
     return tuple(tests)
 
 
-def _named(document: Document) -> dict[str, Result]:
-    """The results by benchmark and client name, so that versions make one series; by label where names are equal."""
+def _of_several_versions(documents: Sequence[Document]) -> set[str]:
+    """The names of the clients of which any document has several versions."""
+    labels = ({(each.client.name, each.client.label) for each in document.results} for document in documents)
+    return {name for each in labels for name, count in Counter(name for name, _ in each).items() if count > 1}
+
+
+def _named(document: Document, several: Container[str]) -> dict[str, Result]:
+    """The results by benchmark and client: by its name, so that versions make one series; of `several` by its label."""
     named: dict[str, Result] = {}
     for result in document.results:
-        title = benchmark_text(result)
-        name = _safe(f"{title} {result.client.name}")
-        if name in named:
-            name = _safe(f"{title} {result.client.label}")
-        named.setdefault(name, result)
+        client = result.client.label if result.client.name in several else result.client.name
+        named.setdefault(_safe(f"{benchmark_text(result)} {client}"), result)
     return named
 
 

@@ -14,7 +14,7 @@ from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.document import encode_document
 from tests.cli.conftest import Here
 from tests.compare.documents import client, result
-from tests.history.documents import text
+from tests.history.documents import full_after, text
 from tests.report.loads import everything
 
 HOSTILE = "=1+1\x1b[31m\u202e<script>\x00|" + "x" * 10**6
@@ -86,6 +86,49 @@ def test_a_run_that_has_not_ended_is_kept_with_a_word(history: History, tmp_path
     assert "added" in finished.stdout
 
 
+@pytest.fixture
+def growing(history: History, tmp_path: Path) -> tuple[str, ...]:
+    """Documents of which not all fit into what `full_after(pages=60)` leaves."""
+    files = tuple(f"large-{day}.json" for day in range(1, 7))
+    for day, file in enumerate(files, start=1):
+        (tmp_path / file).write_bytes(text(*(result(name=f"n{number}") for number in range(40)), day=day))
+    assert history("add", files[0]).error is None
+    return files
+
+
+def test_a_disk_that_becomes_full_leaves_what_was_added_and_says_how_much(
+    history: History, growing: tuple[str, ...]
+) -> None:
+    with full_after(pages=60):
+        finished = history("add", *growing)
+    assert isinstance(finished.error, S3BenchError)
+    assert finished.error.exit_code is ExitCode.CLIENT_FAILED
+    stored = finished.stdout.splitlines()
+    assert 1 < len(stored) < len(growing)
+    assert len(identities(history)) == len(stored)
+    assert finished.error.what == (
+        f"{growing[len(stored)]} was not added; the {len(stored)} files before it are stored"
+    )
+    assert "database or disk is full" in finished.error.why
+    assert "free space" in finished.error.fix
+
+
+def test_the_json_of_an_add_that_failed_has_what_is_stored(history: History, growing: tuple[str, ...]) -> None:
+    with full_after(pages=60):
+        finished = history("add", "--json", *growing)
+    assert isinstance(finished.error, S3BenchError)
+    assert [row["identity"] for row in json.loads(finished.stdout)] == identities(history)
+
+
+def test_where_the_first_document_has_no_room_nothing_was_changed(history: History, tmp_path: Path) -> None:
+    history("add", "1.json")
+    (tmp_path / "large.json").write_bytes(text(*(result(name=f"n{number}") for number in range(200)), day=2))
+    with full_after(pages=30):
+        error = history("add", "large.json").error
+    assert isinstance(error, S3BenchError)
+    assert error.what == "large.json was not added; nothing was changed"
+
+
 def test_the_list_has_a_line_for_each_document_and_each_machine(history: History) -> None:
     history("add", "2.json", "1.json")
     lines = history("list").stdout.splitlines()
@@ -149,7 +192,9 @@ def test_exported_files_are_what_was_added_and_nothing_is_overwritten(history: H
     (tmp_path / "out").mkdir()
     assert history("export", first[:8], "-o", "out").stdout == f"out/{first[:12]}.json\n"
     assert (tmp_path / "out" / f"{first[:12]}.json").read_bytes() == (tmp_path / "1.json").read_bytes()
-    assert "exists" in refused(history("export", second, first, "-o", "out")).what
+    existing = refused(history("export", second, first, "-o", "out"))
+    assert "exists" in existing.what
+    assert existing.fix == "pass another folder with -o, or remove that file"
     assert "is not a directory" in refused(history("export", second, "-o", "nowhere")).what
     assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{first[:12]}.json"]
 

@@ -201,3 +201,33 @@ def test_a_page_does_not_replace_the_history(loads: Trend, tmp_path: Path) -> No
     assert isinstance(refused, BadInput)
     assert refused.what.endswith("history.db would overwrite an input file of --store")
     assert (tmp_path / "home" / "history.db").read_bytes() == before
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
+    """The command, over ten load runs without errors and ten of which 31 to 32 % of the operations failed."""
+    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    noise = random.Random(7)
+    for day in range(1, 21):
+        error_rate = 0.0 if day <= 10 else noise.uniform(0.31, 0.32)
+        (tmp_path / f"{day}.json").write_bytes(load_text(day=day, error_rate=error_rate))
+    added = CliRunner().invoke(history_group, ["add", *map(str, tmp_path.glob("*.json"))])
+    assert added.exception is None
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(history_group, ["trend", "--metric", "load.error_rate", *arguments])
+
+    return run
+
+
+def test_errors_after_releases_without_any_fail_a_pipeline(failing: Trend, tmp_path: Path) -> None:
+    said = failing("--fail-on-change", "-o", str(tmp_path / "trend.html"))
+    assert said.exit_code == 1
+    assert "since 2026-11-11 00:00: 31." in said.stdout
+    assert " points more (31." in said.stdout
+    assert "left out" not in said.stdout
+    (series,) = json.loads(failing("--json").stdout)
+    assert series["trend"]["figures"][:10] == [0.0] * 10
+    assert series["trend"]["changes"][0]["point"]["difference"] == pytest.approx(0.315, abs=0.005)
+    assert "points more" in (tmp_path / "trend.html").read_text(encoding="utf-8")

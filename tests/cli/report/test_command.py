@@ -193,3 +193,27 @@ def test_a_report_does_not_replace_what_it_is_made_of(report: Report, files: Pat
     assert refused is not None
     assert refused.what == "-o run.json would overwrite an input file"
     assert (files / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("form", [None, *FORMATS])
+def test_results_of_another_tool_have_tables_and_formats_too(report: Report, files: Path, form: str | None) -> None:
+    export = {"results": [{"command": "sleep 1", "times": [1.0, 1.1], "exit_codes": [0, 0]}]}
+    (files / "hyperfine.json").write_text(json.dumps(export), encoding="utf-8")
+    finished = report("hyperfine.json", *(() if form is None else ("--format", form)))
+    if form in {"otava", "otava-config"}:
+        assert finished.error is not None
+        assert "needs the time of each run" in str(finished.error)
+        return
+    assert finished.error is None
+    assert finished.stdout
+
+
+def test_other_records_are_refused_with_the_command_that_shows_them(report: Report, files: Path) -> None:
+    (files / "gate.json").write_text('{"gate_version": 1}', encoding="utf-8")
+    refused = report("gate.json").error
+    assert refused is not None
+    assert "s3bench report FILE -o page.html" in refused.fix
+    (files / "other.json").write_text('{"a": 1}', encoding="utf-8")
+    refused = report("other.json").error
+    assert refused is not None
+    assert refused.what == "other.json is not a results file of a known tool"

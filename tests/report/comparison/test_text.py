@@ -7,8 +7,14 @@ import msgspec
 import pytest
 
 from s3bench.compare.comparison import Comparison, compare
+from s3bench.compare.matching import DocumentSource
+from s3bench.report.comparison.cells import difference_text
 from s3bench.report.comparison.text import render_comparison
-from tests.compare.documents import BASE, client, result, slower, source
+from s3bench.results.document import Result
+from s3bench.results.metrics import Unit
+from tests.compare.documents import BASE, client, document, result, slower, source
+from tests.compare.test_load_comparison import P50S
+from tests.compare.test_load_comparison import result as load_result
 
 OLD = client("cli-crt", "2.36.0")
 
@@ -78,6 +84,15 @@ def test_details_left_out_of_a_narrow_table_stand_below_it() -> None:
     assert f"too few runs: {detail}" in narrow.splitlines()
 
 
+def test_details_stand_once_below_the_table_of_their_rows() -> None:
+    lacking = msgspec.structs.replace(result(), measurements=())
+    text = render_comparison(compare([source("a", result()), source("b", lacking)]), width=60, color=False)
+    measured, exact = text.split("  metric")[1:]
+    assert "\ntoo few runs: n=6 and 0; nothing to compare with\n" in measured
+    assert "requests: GET ranged" in exact
+    assert "\ntoo few runs" not in exact
+
+
 def test_a_document_against_itself_has_nothing_but_that_to_show() -> None:
     one = source("a.json", result())
     text = render_comparison(compare([one, one]), width=80, color=False)
@@ -121,3 +136,39 @@ def test_many_missing_are_counted_and_all_of_them_named_on_request() -> None:
 def test_a_comparison_read_back_from_json_renders_the_same() -> None:
     again = msgspec.json.decode(msgspec.json.encode(comparison()), type=Comparison)
     assert render_comparison(again, width=120, color=False) == render_comparison(comparison(), width=120, color=False)
+
+
+def test_a_difference_is_in_points_of_a_share_and_in_the_unit_of_other_metrics() -> None:
+    before = load_result(P50S[:4])
+    after = load_result(P50S[:4], error_rate=0.3)
+    text = render_comparison(compare([source("a", before), source("b", after)]), width=200, color=False)
+    (line,) = (line for line in text.splitlines() if "load.error_rate" in line)
+    words = "load.error_rate 4 0 % 30 % +30 points +30 points to +30 points 0.029 more errors"
+    assert " ".join(line.split()) == words
+    assert "its change is the Hodges-Lehmann difference, of a share in percentage points" in text
+    assert difference_text(-0.01, Unit.SHARE) == "-1 point"
+    assert difference_text(-0.02, Unit.SECONDS) == "-20.0 ms"
+    assert difference_text(0.0, Unit.PER_SECOND) == "+0/s"
+
+
+def test_the_difference_of_a_time_is_followed_by_the_relative_change_of_the_medians() -> None:
+    def timed(*cpu_times_s: float) -> Result:
+        runs = result(BASE[:4]).runs
+        measurements = tuple(
+            msgspec.structs.replace(run, user_cpu_time=cpu_s) for run, cpu_s in zip(runs, cpu_times_s, strict=True)
+        )
+        return msgspec.structs.replace(result(), measurements=measurements)
+
+    sides = [source("a", timed(0.0, 0.003, 0.004, 0.005)), source("b", timed(0.0, 0.001, 0.002, 0.003))]
+    comparison = compare(sides, metrics=("user_cpu_time",))
+    assert "-2.00 ms (medians -57.1%)" in render_comparison(comparison, width=200, color=False, show_all=True)
+
+
+def test_a_file_without_times_has_no_start_in_the_header() -> None:
+    first, second = (
+        DocumentSource(name=name, document=msgspec.structs.replace(document(result(times_s)), started_at=""))
+        for name, times_s in (("a", BASE), ("b", slower(BASE, 1.2)))
+    )
+    text = render_comparison(compare([first, second]), width=200, color=False)
+    assert "baseline  a: cli-crt@2.38.5; 6 measurements\n" in text
+    assert "started" not in text

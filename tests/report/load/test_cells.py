@@ -49,6 +49,22 @@ def test_medians_leave_out_loops_that_do_not_have_the_figure() -> None:
     assert few.spread(lambda each: each.latency.p50) is None
 
 
+def test_of_several_loops_the_least_and_the_greatest_are_those_of_all_and_percentiles_are_medians() -> None:
+    loops = [load(p50_s=p50_s) for p50_s in (1e-3, 5e-3, 2e-3)]
+    (row,) = cells.load_rows(document(result("load.get", *loops)))
+    found = {name: row.point(name, cells.point_of(cells.latency_of, name)) for name in ("min", "p50", "p99", "max")}
+    assert found == {"min": 0.5e-3, "p50": 2e-3, "p99": 4e-3, "max": 50e-3}
+    assert cells.latency_text(row, cells.latency_of, "max") == "50.0 ms"
+
+
+def test_the_greatest_time_of_several_loops_may_be_that_of_an_unfinished_operation() -> None:
+    loops = [load(), load(unfinished=1, oldest=2.0), load()]
+    (row,) = cells.load_rows(document(result("load.get", *loops)))
+    assert cells.latency_text(row, cells.latency_of, "max") == "≥2.00 s"
+    (ended,) = cells.load_rows(document(result("load.get", *loops, load(p50_s=0.3))))
+    assert cells.latency_text(ended, cells.latency_of, "max") == "3.00 s"
+
+
 @pytest.mark.parametrize(
     ("rate", "text"), [(None, "-"), (0.0, "0.00"), (3.14159, "3.14"), (31.4159, "31.4"), (123_456.7, "123,457")]
 )
@@ -56,10 +72,12 @@ def test_rates_have_three_digits_at_least(rate: float | None, text: str) -> None
     assert cells.rate_text(rate) == text
 
 
-def test_gbit_is_for_big_figures() -> None:
-    assert cells.gbit_text(124e6) == "-"
-    assert cells.gbit_text(125e6) == "1.00"
-    assert cells.gbit_text(8003e6) == "64.02"
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(None, "-"), (0.0, "-"), (1.0, "<0.01"), (122.5e6, "0.98"), (125e6, "1.00"), (8003e6, "64.02")],
+)
+def test_a_known_rate_is_a_figure_in_gbit_s(rate: float | None, text: str) -> None:
+    assert cells.gbit_text(rate) == text
 
 
 def test_numbers_are_told_as_ranges() -> None:
@@ -80,5 +98,5 @@ def test_where_nothing_succeeded_the_greatest_time_is_that_of_what_was_unfinishe
     changes: dict[str, Any], text: str
 ) -> None:
     rows = cells.load_rows(document(result("load.get", load(operations=0, failed=9, error_rate=1.0, **changes))))
-    assert cells.longest_text(rows[0], cells.latency_of) == text
+    assert cells.latency_text(rows[0], cells.latency_of, "max") == text
     assert any(line.startswith("≥") for line in cells.legend_lines(rows)) is text.startswith("≥")

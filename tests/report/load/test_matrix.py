@@ -71,3 +71,15 @@ def test_percentiles_that_too_few_operations_carry_are_no_figures() -> None:
     few = result("load.get", load(operations=30), dimensions=[{"size": "1KiB"}, {"threads": "4"}])
     row = render_matrix(document(few), width=80, color=False).splitlines()[3]
     assert row.split() == ["4", "3.00", "12.0", "KiB/s", "0.50", "-", "-", "-", "1.00", "-", "-", "-", "0"]
+
+
+def test_the_least_and_the_greatest_time_are_those_of_all_loops() -> None:
+    loops = [load(p50_s=p50_s) for p50_s in (2e-3, 6e-3, 4e-3)]
+    text = render_matrix(
+        document(result("load.get", *loops, dimensions=[{"size": "1KiB"}, {"threads": "4"}])), width=140, color=False
+    )
+    (row,) = (line.split() for line in text.splitlines() if line.startswith("  4 "))
+    assert row[4:-1] == [
+        "2.20", "0.50", "1.60", "2.00", "2.50", "3.00", "4.00", "8.00", "30.0",
+        "4.40", "1.00", "3.20", "4.00", "5.00", "6.00", "8.00", "16.0", "60.0",
+    ]  # fmt: skip

@@ -109,6 +109,22 @@ def test_loops_are_medians_with_their_spread_and_failures_are_summed() -> None:
     assert "of 3 loops" in text
 
 
+def test_the_greatest_time_is_that_of_all_loops() -> None:
+    loops = [load(p50_s=p50_s) for p50_s in (1e-3, 6.65e-3, 1e-3)]
+    text = render_load(document(result("load.get", *loops)), width=140, color=False)
+    row = next(line for line in text.splitlines() if line.startswith("  get "))
+    assert " 66.5 ms " in row
+    assert "\nmax: the greatest of all loops; ops, errors: of all together\n" in text
+
+
+def test_gbit_has_a_column_where_any_rate_reaches_one() -> None:
+    below = result("load.get", load(window_s=1.0, bytes_down=122_500_000))
+    above = result("load.put", load("put", window_s=1.0, bytes_up=250_000_000))
+    assert "Gbit/s" not in render_load(document(below), width=140, color=False)
+    both = render_load(document(below, above), width=140, color=False)
+    assert re.search(r" Gbit/s .*\n  get .* MiB/s +0\.98 .*\n  put .* MiB/s +2\.00 ", both)
+
+
 def test_an_open_loop_counts_from_the_plan_and_shows_service_beside_it() -> None:
     text = render_load(
         document(result("load.get", load(response=latency(0.5), rate_planned=1000.0))), width=80, color=False

@@ -9,7 +9,10 @@ from s3bench.report.comparison.cells import change_text, interval_text, is_exact
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.section import Headline, Section
 from s3bench.report.table import Table, Tone
+from s3bench.results.document import Result
 from tests.compare.documents import BASE, client, result, slower, source
+from tests.compare.test_load_comparison import P50S
+from tests.compare.test_load_comparison import result as load_result
 from tests.report.page.forest_reader import drawn, labels, layers
 
 OLD = client("cli-crt", "2.36.0")
@@ -58,6 +61,15 @@ def test_the_summary_comes_first(comparison: Comparison) -> None:
     assert found.remarks == (f"525 ms to 630 ms, medians. In all: {comparison.others[0].summary}.",)
 
 
+def test_errors_where_there_were_none_are_the_headline_with_their_difference() -> None:
+    after = load_result([each / 1.3 for each in P50S[:4]], error_rate=0.3)
+    section = comparison_section(compare([source("a", load_result(P50S[:4])), source("b", after)]))
+    assert section.headline is not None
+    assert (section.headline.verdict, section.headline.tone) == ("MORE ERRORS", Tone.BAD)
+    assert section.headline.text.endswith(": +30 points (95 % interval +30 points to +30 points)")
+    assert any("of a share in percentage points" in note for table in section.tables for note in table.notes)
+
+
 def test_the_mood_is_that_of_the_gravest_row() -> None:
     assert tone(BASE, slower(BASE, 1.2)) is Tone.BAD
     assert tone(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Tone.WARNING
@@ -104,6 +116,24 @@ def test_what_is_missing_and_what_is_doubtful_is_told(comparison: Comparison) ->
     _, doubts = section.parts
     assert doubts.is_folded
     assert any("has outliers, which are included: iteration 6 (5.00 s)" in line.text for line in doubts.lines)
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        replace(result(), measurements=()),
+        replace(result(), measurements=tuple(replace(run, wire=None, requests_by_kind={}) for run in result().runs)),
+    ],
+    ids=["all runs failed", "no wire log"],
+)
+def test_a_side_without_requests_has_its_kinds_of_requests_among_the_counts(lacking: Result) -> None:
+    other = result(slower(BASE, 1.2), name="s3.rm")
+    section = comparison_section(compare([source("a", result(), other), source("b", lacking, other)]))
+    (counts,) = (table for table in section.tables if "counts" in [column.heading for column in table.columns])
+    assert dict(row[1:3] for row in texts(counts)) == {
+        "requests: HEAD": "too few runs: 1 → - (n=6 and 0; nothing to compare with)",
+        "requests: GET ranged": "too few runs: 4 → - (n=6 and 0; nothing to compare with)",
+    }
 
 
 def test_several_others_have_a_part_each() -> None:

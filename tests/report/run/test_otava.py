@@ -72,10 +72,21 @@ def test_a_metric_that_a_document_lacks_is_no_column() -> None:
     assert [row["a cli-crt total_time"] for row in (first, second)] == ["1.0", "2.0"]
 
 
-def test_two_versions_in_one_document_are_two_tests() -> None:
+def test_versions_of_which_any_document_has_several_are_series_of_their_own_in_all_documents() -> None:
     newer = Client(name="cli-crt", version="2.39.0", label="cli-crt@2.39.0")
-    (row,) = rows(EMPTY.with_result(result("a", CRT, 1.0)).with_result(result("a", newer, 2.0)))
-    assert (row["a cli-crt total_time"], row["a cli-crt@2.39.0 total_time"]) == ("1.0", "2.0")
+    old = [result("a", CRT, total_s) for total_s in (1.0, 1.1, 1.2)]
+    new = [result("a", newer, total_s) for total_s in (2.0, 2.1)]
+    documents = (
+        at(EMPTY.with_result(old[0]).with_result(new[0]), "2026-11-20T10:00:00.000Z"),
+        at(EMPTY.with_result(new[1]).with_result(old[1]), "2026-11-21T10:00:00.000Z"),
+    )
+    found = rows(*documents)
+    assert [row["a cli-crt@2.38.5 total_time"] for row in found] == ["1.0", "1.1"]
+    assert [row["a cli-crt@2.39.0 total_time"] for row in found] == ["2.0", "2.1"]
+    assert [row["a cli-crt@2.39.0 version"] for row in found] == ["2.39.0", "2.39.0"]
+    assert "a cli-crt total_time" not in found[0]
+    alone = at(EMPTY.with_result(old[2]), "2026-11-22T10:00:00.000Z")
+    assert [row["a cli-crt@2.38.5 total_time"] for row in rows(*documents, alone)] == ["1.0", "1.1", "1.2"]
 
 
 def test_the_configuration_names_the_columns_that_are_there() -> None:

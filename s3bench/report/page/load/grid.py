@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     NOTHING,
-    POINTS,
     SIZE,
     THREADS,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
+    point_of,
     rate_text,
     seconds_text,
 )
@@ -61,9 +61,8 @@ RATE = Measure(title="operations/s", pick=lambda load: load.operations_rate, tex
 
 
 def latency_measure(group: str, point: str) -> Measure:
-    """A latency by its group, `first byte` or `last byte`, and its point, such as `p50`."""
-    pick = dict(POINTS)[point]
-    return Measure(title=f"{group} {point}", pick=lambda load: pick(MATRIX_LATENCIES[group](load)), text=seconds_text)
+    """A percentile of a latency by its group, `first byte` or `last byte`, and its point, such as `p50`."""
+    return Measure(title=f"{group} {point}", pick=point_of(MATRIX_LATENCIES[group], point), text=seconds_text)
 
 
 def grids(document: Document) -> tuple[Grid, ...]:
@@ -126,8 +125,9 @@ def count_number(text: str) -> float | None:
 
 _DIGITS_MAX = 9
 _LEGEND = (
-    "first byte, last byte: from the start of an attempt; medians of the loops; read before: operations on what "
-    "had been read already; errors: operations that failed for good; -: none, or too few for that figure"
+    "first byte, last byte: from the start of an attempt; medians of the loops; min and max: the least and the "
+    "greatest of all loops; read before: operations on what had been read already; errors: operations that failed for "
+    "good; -: none, or too few for that figure"
 )
 _COUNTS: tuple[tuple[str, Callable[[Load], int | None]], ...] = (
     ("read before", lambda load: load.repeated),

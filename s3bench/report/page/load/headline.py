@@ -1,23 +1,22 @@
 """The answers of a load run: the rate that was reached and what limited it, and where a matrix was fastest."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
-    PERCENTILES,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
     latency_of,
+    latency_text,
+    latency_value,
     operations_rate_of,
     rate_text,
-    seconds_text,
 )
 from s3bench.report.page.load.grid import RATE, THROUGHPUT, Grid, best_text
 from s3bench.report.page.section import Headline, Line
 from s3bench.report.table import Tone
-from s3bench.results.load import Load
 
 _LIMITED = {
     "client": "limited by the load generator, not by the server",
@@ -83,10 +82,6 @@ def _failure_tone(failed: int, ended: int) -> Tone:
     return Tone.BAD if failed >= _MANY_FAILED * ended else Tone.WARNING
 
 
-def _latency(name: str) -> Callable[[Load], float | None]:
-    return lambda load: PERCENTILES[name](latency_of(load))
-
-
 def _operation(row: LoadRow) -> str:
     return "operations" if row.label == "all" else clipped(row.label.upper())
 
@@ -95,7 +90,7 @@ def _figures(row: LoadRow, failed: int) -> Iterator[tuple[str, str]]:
     if moved := row.median(bytes_rate):
         yield "throughput", bytes_rate_text(moved)
     for name in _LATENCIES:
-        if (value_s := row.median(_latency(name))) is not None:
-            yield f"latency {name}", seconds_text(value_s)
+        if latency_value(row, latency_of, name) is not None:
+            yield f"latency {name}", latency_text(row, latency_of, name)
     yield "operations", count_text(row.total(lambda load: load.operations))
     yield "failed", count_text(failed)

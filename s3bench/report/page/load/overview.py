@@ -1,28 +1,28 @@
 """The lines of a load run on the page, and the table of all results."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
+    LATENCY_POINTS,
     NOTHING,
-    PERCENTILES,
     LoadPhase,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
     latency_of,
+    latency_text,
+    latency_value,
     legend_lines,
     operations_rate_of,
     rate_text,
-    seconds_text,
 )
 from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.page.section import Line
 from s3bench.report.table import Table, Tone, without_empty
 from s3bench.results.document import Document
-from s3bench.results.load import Latency, Load
 
 LINE_MAX = 1000
 """The most characters of a line: what a server said may be of any length."""
@@ -43,9 +43,9 @@ def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
     if moved := row.median(bytes_rate):
         parts.append(bytes_rate_text(moved))
     latencies = [
-        f"{title} {seconds_text(found)}"
-        for title, pick in PERCENTILES.items()
-        if (found := row.median(_at(latency_of, pick))) is not None
+        f"{point} {latency_text(row, latency_of, point)}"
+        for point in LATENCY_POINTS
+        if latency_value(row, latency_of, point) is not None
     ]
     parts += [f"latency {', '.join(latencies)}"] if latencies else []
     parts.append(f"{count_text(failed)} failed" if failed else "none failed")
@@ -90,7 +90,3 @@ def all_results_table(phases: Sequence[LoadPhase]) -> Table:
     columns = without_empty(table.columns, frozenset({NOTHING, ""}))
     legend = tuple(legend_lines([line.row for line in lines]))
     return Table(caption="All results", columns=columns, notes=("; ".join(legend),))
-
-
-def _at(latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> Callable[[Load], float | None]:
-    return lambda load: pick(latency(load))

@@ -51,9 +51,12 @@ class FigureAxis:
         """`field` from below to above."""
         return alt.Y(field, type="quantitative", title=self.title, scale=self._scale, axis=self._axis)
 
-    def x(self, field: str) -> alt.X:
-        """`field` from left to right."""
-        return alt.X(field, type="quantitative", title=self.title, scale=self._scale, axis=self._axis)
+    def x(self, field: str, *, room: int = 0) -> alt.X:
+        """`field` from left to right, with `room` pixels right of the last figure."""
+        scale = self._scale
+        if room:
+            scale["range"] = [0, alt.ExprRef(f"width - {room}")]
+        return alt.X(field, type="quantitative", title=self.title, scale=scale, axis=self._axis)
 
     @property
     def _scale(self) -> alt.Scale:

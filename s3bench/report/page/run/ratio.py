@@ -4,6 +4,7 @@ Times of different benchmarks lie orders of magnitude apart; as multiples they s
 are divided is taken as exact.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import altair as alt
 from s3bench.compare.sample import figures_of
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
-from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, constant, layered, narrow_lines
+from s3bench.report.page.chart import CHARACTER_WIDTH, LINE_HEIGHT, Layered, chart_of, constant, layered, narrow_lines
 from s3bench.report.page.run.axis import TOTAL_TIME, FigureAxis, client_marks, metric_axis, ratio_axis
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import center_text, run_dots
@@ -25,7 +26,8 @@ STRIPS_MAX = 40
 
 _ROW_HEIGHT = 16
 _GAP = 10
-_NAME_MAX = 90
+_FIGURE_GAP = 9
+_NAME_MAX, _CLIENT_MAX = 90, 40
 _RATIO_HEADING = "total time / median of the benchmark's fastest client"
 
 
@@ -40,8 +42,9 @@ class TimedClient:
 
     @property
     def name(self) -> str:
-        """The benchmark and the client."""
-        return clipped(f"{self.benchmark} · {self.row.client}", most=_NAME_MAX)
+        """The benchmark and the client; if both are too long, the benchmark is cut."""
+        client = clipped(f" · {self.row.client}", most=_CLIENT_MAX)
+        return clipped(self.benchmark, most=_NAME_MAX - len(client)) + client
 
     def ratio(self, value_s: float) -> float:
         """A time as a multiple of the fastest client's median."""
@@ -70,6 +73,7 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str], is_narro
     else:
         axis = metric_axis(TOTAL_TIME, [end for each in timed for end in _ends(each.found)])
     values = [_median_value(each, axis, is_ratio=is_ratio) for each in timed]
+    room = _FIGURE_GAP + math.ceil(CHARACTER_WIDTH * max(len(value["figure"]) for value in values))
     shown = list(dict.fromkeys(each.row.client for each in timed))
     color, shape = client_marks(clients, shown, offset=10)
     names = list(dict.fromkeys(each.benchmark for each in timed))
@@ -80,13 +84,19 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str], is_narro
     layers = []
     if intervals := [value for value in values if value["low"] is not None]:
         rule = chart_of(intervals).mark_rule(strokeWidth=2, aria=False)
-        layers.append(rule.encode(x=axis.x("low"), x2=alt.X2("high:Q"), color=color, **place))
+        layers.append(rule.encode(x=axis.x("low", room=room), x2=alt.X2("high:Q"), color=color, **place))
     points = chart_of(values).mark_point(filled=True, size=60, opacity=1)
     layers.append(
-        points.encode(x=axis.x("median"), color=color, shape=shape, description=alt.Description("label:N"), **place)
+        points.encode(
+            x=axis.x("median", room=room),
+            color=color,
+            shape=shape,
+            description=alt.Description("label:N"),
+            **place,
+        )
     )
-    figures = chart_of(values).mark_text(align="left", dx=9, fontSize=12, aria=False)
-    layers.append(figures.encode(x=axis.x("end"), text=alt.Text("figure:N"), **place))
+    figures = chart_of(values).mark_text(align="left", dx=_FIGURE_GAP, fontSize=12, aria=False)
+    layers.append(figures.encode(x=axis.x("end", room=room), text=alt.Text("figure:N"), **place))
     if is_narrow:
         layers.append(_names(names, benchmarks, lead="benchmark"))
     height = row * (len(names) + gap / row)
@@ -143,10 +153,10 @@ def _names_axis(field: str, names: Iterable[str], *, gap: float, is_narrow: bool
 
 
 def _names(names: Iterable[str], rows: alt.Y, *, lead: str) -> alt.Chart:
-    """The names above the marks of their rows."""
-    values = [{lead: name, "words": narrow_lines(name)} for name in names]
-    text = chart_of({**value, "lines": len(value["words"])} for value in values)
-    mark = text.mark_text(align="left", baseline="bottom", fontSize=12, yOffset=-3, lineHeight=LINE_HEIGHT, aria=False)
+    """The names above the marks of their rows; the last line of each stands next to them."""
+    text = chart_of({lead: name, "words": narrow_lines(name)} for name in names)
+    up = alt.ExprRef(f"-3 - {LINE_HEIGHT} * (length(datum.words) - 1)")  # Vega draws further lines below the first
+    mark = text.mark_text(align="left", baseline="bottom", fontSize=12, dy=up, lineHeight=LINE_HEIGHT, aria=False)
     encoded: alt.Chart = mark.encode(x=constant(alt.XValue, 0), y=rows.bandPosition(0), text=alt.Text("words:N"))
     return encoded
 

@@ -93,8 +93,8 @@ def _strips(benchmarks: Sequence[Benchmark], detail: Detail) -> Section:
         ChartFigure(
             name=f"runs-{number}",
             title=f"Total time, rows {(number - 1) * STRIPS_MAX + 1:,} to {min(number * STRIPS_MAX, len(timed)):,}",
-            description=f"{what}, the black tick is the median. Multiples are of the median of the benchmark's fastest "
-            f"client. {_MANY}",
+            description=f"{what}, the upright tick is the median. Multiples are of the median of the benchmark's "
+            f"fastest client. {_MANY}",
             chart=chart,
             narrow=narrow_chart,
         )

@@ -1,7 +1,7 @@
 """A gate on the page: the verdict first, in its tone, and the record's own figures in every chart."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 import pytest
@@ -14,9 +14,10 @@ from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import digest
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.gate.section import PAIRS_SHOWN_MAX, gate_section
-from s3bench.report.page.section import ChartFigure, Section
+from s3bench.report.page.section import Section
 from s3bench.report.table import Tone
 from tests.report.conftest import made_up_gates, many_gate
+from tests.report.page.chart_reader import figures
 from tests.report.page.forest_reader import drawn, labels, layers
 
 
@@ -24,12 +25,6 @@ from tests.report.page.forest_reader import drawn, labels, layers
 def section_of(name: str) -> Section:
     """The section of the gate of that name."""
     return gate_section(made_up_gates()[name])
-
-
-def figures(section: Section) -> Iterator[ChartFigure]:
-    yield from section.figures
-    for part in section.parts:
-        yield from figures(part)
 
 
 def part(section: Section, name: str) -> Section:

@@ -66,7 +66,7 @@ def test_latency_by_planned_rate_tells_where_a_server_gives_out() -> None:
     steps = [
         result(
             "load.get",
-            load(rate_planned=rate, response=latency(p50_s)),
+            load(rate_planned=rate, response=latency(p50_s), unfinished=1, oldest=p50_s * 16),
             dimensions=[{"rate": f"{rate}/s"}, {"step": f"{number}"}],
         )
         for number, (rate, p50_s) in enumerate(((100.0, 0.01), (200.0, 0.5)), 1)
@@ -74,6 +74,7 @@ def test_latency_by_planned_rate_tells_where_a_server_gives_out() -> None:
     found = {"rate_per_s": 100.0, "is_limit": True, "words": "100/s holds"}
     (section,) = load_sections(replace(document(*steps), options={"found": found, "slo": "p99<50ms"}))
     (made,) = section.figures
+    assert labels(made.chart)[-1] == "rate=200.0/s step=2: 200/s planned, 1,000/s reached, max ≥8.00 s"
     assert section.lines[0].text == "p99<50ms: 100/s holds"
     assert labels(made.chart)[1] == "rate=200.0/s step=2: 200/s planned, 1,000/s reached, p50 500 ms"
     assert_is_drawn(made)
@@ -161,6 +162,25 @@ def test_the_headline_is_the_rate_and_what_limited_it(bottleneck: str, failed: i
     assert section.headline is not None
     assert (section.headline.text, section.headline.tone) == (text, tone)
     assert ("latency p99", "2.00 ms") in section.headline.figures
+
+
+def test_the_greatest_time_in_headline_and_summary_is_that_of_all_loops() -> None:
+    loops = [load(p50_s=p50_s) for p50_s in (1e-3, 6.65e-3, 1e-3)]
+    (section,) = load_sections(document(result("load.get", *loops)))
+    assert section.headline is not None
+    assert section.headline.figures[1:5] == (
+        ("latency p50", "1.00 ms"), ("latency p99", "2.00 ms"), ("latency max", "66.5 ms"), ("operations", "30,000"),
+    )  # fmt: skip
+    assert ", max 66.5 ms; " in section.lines[0].text
+    assert column(section.tables[0], "latency max") == ["66.5 ms"]
+
+
+def test_an_operation_that_did_not_end_is_the_greatest_time_of_the_headline() -> None:
+    held = load(rate_planned=100.0, response=latency(0.5), unfinished=1, oldest=8.0, oldest_attempt=7.5)
+    (section,) = load_sections(document(result("load.get", held)))
+    assert section.headline is not None
+    assert ("latency max", "≥8.00 s") in section.headline.figures
+    assert ", max ≥8.00 s; " in section.lines[0].text
 
 
 def test_of_several_phases_the_chart_of_the_fastest_comes_first() -> None:

@@ -1,0 +1,28 @@
+"""Facts about machines that were edited by hand are compared and shown, whatever they are."""
+
+import pytest
+
+from s3bench.compare.matching import DocumentSource
+from s3bench.compare.similarity import differences_between
+from tests.compare.documents import document, result
+
+
+def of_memory(name: str, memory_total: object) -> DocumentSource:
+    return DocumentSource(name=name, document=document(result(), machine={"memory_total": memory_total}))
+
+
+@pytest.mark.parametrize(
+    ("memory_total", "shown"),
+    [("x", "x"), ([8], "[8]"), (True, "yes"), (-1, "-1"), (10**400, str(10**400)), (None, "unknown"), (0, "0 B")],
+)
+def test_an_amount_of_memory_that_is_none_is_a_difference(memory_total: object, shown: str) -> None:
+    for pair in ((1 << 30, memory_total), (memory_total, 1 << 30)):
+        before, after = (of_memory(name, value) for name, value in zip("ab", pair, strict=True))
+        (line,) = differences_between([before, after])
+        assert line.startswith("different amount of memory: ")
+        assert f"{shown} in " in line
+
+
+def test_amounts_that_kernels_round_differently_are_equal() -> None:
+    assert differences_between([of_memory("a", 8 << 30), of_memory("b", (8 << 30) * 0.99)]) == ()
+    assert len(differences_between([of_memory("a", 8 << 30), of_memory("b", (8 << 30) * 0.97)])) == 1
