@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from s3bench.cluster.node_group import NodeGone, NodeGroup
-from s3bench.errors import BadInput
+from s3bench.errors import MachineError
 from s3bench.load.aggregation.nodes import node_name
 
 UNCERTAINTY_NS_MAX = 5_000_000
@@ -22,6 +22,14 @@ SAMPLES_MAX = 64
 """Samples per node: taken at first, and at most while its clock is too uncertain."""
 
 _LIMIT_S = 5.0
+
+
+class ClockError(MachineError):
+    """The clock of `node` cannot be used for a common start or for signatures."""
+
+    def __init__(self, node: int, what: str, why: str, fix: str = "") -> None:
+        super().__init__(what, why, fix)
+        self.node = node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +75,7 @@ def measure_clocks(
 ) -> tuple[ClockOffset, ...]:
     """Measure the clock of every node, one after the other so that none delays another.
 
-    Raises `BadInput` for a clock that is too uncertain or has the wrong time of day.
+    Raises `ClockError` for a clock that is not reported, is too uncertain or has the wrong time of day.
     """
     return tuple(_measured(node_group, node, samples, now_ns, wall_ns) for node in range(node_group.nodes))
 
@@ -82,14 +90,16 @@ def _measured(
         if offset.uncertainty_ns <= UNCERTAINTY_NS_MAX or len(samples_taken) >= SAMPLES_MAX:
             break
     if offset.uncertainty_ns > UNCERTAINTY_NS_MAX:
-        raise BadInput(
+        raise ClockError(
+            node,
             f"the clock offset of {node_name(node)} is uncertain by {offset.uncertainty_ns / 1e6:.1f} ms",
             f"the shortest of {len(samples_taken)} round trips took twice as long; "
             f"a common start needs {UNCERTAINTY_NS_MAX / 1e6:g} ms",
             "start s3bench on a machine nearer to the nodes, or stop other programs on them",
         )
     if abs(offset.wall_offset_s) > WALL_OFFSET_S_MAX:
-        raise BadInput(
+        raise ClockError(
+            node,
             f"the time of day on {node_name(node)} differs by {offset.wall_offset_s:+,.0f} s from this machine",
             "S3 rejects requests that are signed with a wrong time",
             "synchronise the clocks of all machines, for example with chrony",
@@ -104,7 +114,7 @@ def _sample(node_group: NodeGroup, node: int, now_ns: Callable[[], int], wall_ns
     )
     received_ns, at_ns = now_ns(), wall_ns()
     if isinstance(result, NodeGone):
-        raise BadInput(f"{node_name(node)} did not report its clock", result.why)
+        raise ClockError(node, f"{node_name(node)} did not report its clock", result.why)
     node_ns, node_wall_ns = result
     return ClockSample(
         sent_ns=sent_ns, received_ns=received_ns, node_ns=node_ns, node_wall_ns=node_wall_ns, wall_ns=at_ns

@@ -8,7 +8,7 @@ import contextlib
 import select
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from s3bench.system.child import ChildProcess, module_command
 CONNECT_S = 90.0
 """How long connecting and placing a process on each node may take."""
 
+_TURN_S = 0.1  # so soon a stop takes effect
 _SLACK_S = 0.2  # for the engine process itself
 _CHANNEL_S = 5.0
 
@@ -32,16 +33,17 @@ _CHANNEL_S = 5.0
 class EngineNodeGroup:
     """The nodes behind an engine process; implements `NodeGroup`. `hosts` are their addresses, in the nodes' order.
 
-    If the process ends, all nodes are gone; if it hangs, they do not respond.
+    If the process ends, all nodes are gone; if it hangs, they do not respond. Making it waits until the engine has
+    placed its processes; if that `is_over` before, the process is killed and `KeyboardInterrupt` is raised.
     """
 
-    def __init__(self, process: ChildProcess) -> None:
+    def __init__(self, process: ChildProcess, *, is_over: Callable[[], bool] = lambda: False) -> None:
         self._process = process
         self._channel = driver_channel(process.control)
         self._readable = select.poll()
         self._readable.register(process.control, select.POLLIN)
         self._is_owed = False  # the response to a call that timed out
-        connected = self._connected()
+        connected = self._connected(is_over)
         self.hosts = connected.hosts
         self.nodes = len(connected.hosts)
         self.facts: Mapping[str, object] = connected.facts
@@ -63,10 +65,16 @@ class EngineNodeGroup:
         assert isinstance(message, NodeResults), message
         return {**message.results, **{node: NodeGone(why) for node, why in message.gone.items()}}
 
-    def _connected(self) -> Connected:
+    def _connected(self, is_over: Callable[[], bool]) -> Connected:
         """Wait until the engine has placed its processes. Raises `BadInput`."""
+        until_s = time.monotonic() + CONNECT_S
         try:
-            message = self._receive(time.monotonic() + CONNECT_S)
+            while (message := self._receive(min(until_s, time.monotonic() + _TURN_S))) is None:
+                if is_over():
+                    self._process.kill()  # it waits for Ray, and would not leave in an orderly way either
+                    raise KeyboardInterrupt
+                if time.monotonic() > until_s:
+                    break
         except ChannelClosed:
             raise BadInput("no usable Ray cluster", self._last_words()) from None
         if message is None:
@@ -92,14 +100,21 @@ class EngineNodeGroup:
 
 
 @contextlib.contextmanager
-def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpose.LOAD) -> Iterator[EngineNodeGroup]:
+def connect(
+    address: str,
+    *,
+    nodes: int | None,
+    purpose: NodePurpose = NodePurpose.LOAD,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Iterator[EngineNodeGroup]:
     """Place a process on each of `nodes` machines of the cluster at `address`, as `engine.connect` does.
 
-    They end with the context, within a bounded time. Raises `BadInput` without a usable cluster.
+    They end with the context, within a bounded time. Raises `BadInput` without a usable cluster, and
+    `KeyboardInterrupt` if it `is_over` before all are placed.
     """
     arguments = msgspec.json.encode({"address": address, "nodes": nodes, "purpose": purpose}).decode()
     with contextlib.ExitStack() as stack:
         stderr = stack.enter_context(tempfile.TemporaryFile())
         process = ChildProcess(module_command("s3bench.cluster.host", arguments), stderr=stderr)
         stack.callback(process.end, END_S + _CHANNEL_S)  # closing the channel makes it leave the cluster
-        yield EngineNodeGroup(process)
+        yield EngineNodeGroup(process, is_over=is_over)

@@ -68,6 +68,7 @@ class Listener:
 
     def _listen(self) -> None:
         try:
+            self._poll()  # at once: a node that was slow to confirm the start has used up much of the others' lease
             while self._open and not self._is_closed:
                 self._wake.wait(self._poll_s)
                 if self._is_stopped.is_set():

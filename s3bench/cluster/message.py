@@ -9,8 +9,8 @@ from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import BeginPhase, PhaseEnded, PhasePrepared, PhaseReady, PreparePhase, WorkerFailed
 from s3bench.load.session.capacity import Capacity
 
-PROTOCOL = 4
-"""Incremented with every change of the messages."""
+PROTOCOL = 5
+"""Incremented with every change of the messages and of the calls."""
 
 NodeReport = PhasePrepared | PhaseReady | IntervalRecord | PhaseEnded | WorkerFailed
 """A report of a node: that it is prepared or ready, or what one of its workers did."""

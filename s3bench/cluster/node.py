@@ -30,8 +30,14 @@ from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 LEASE_S = 0.9
 """A driver that has not called for so long is lost; ending the workers makes it about a second."""
 
+READY_S = 150.0
+"""How long the slowest node may take to be ready: random data and checksums of large objects are made before a phase.
+
+Until the start nothing is loaded, so a node that is ready earlier waits without a lease.
+"""
+
 _WATCH_S = 0.05
-_START_S = 60.0
+_START_S = READY_S + 60.0  # the driver gives up first, also where it took half a minute to reach the slowest node
 _JOIN_S = 2.0
 
 
@@ -54,6 +60,10 @@ class WorkerNode:
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._work, self._watch)]
         for thread in self._threads:
             thread.start()
+
+    def ping(self) -> None:
+        """Answer as soon as this process has started."""
+        self._renew_lease()
 
     def facts(self) -> dict[str, Any]:
         """The `NodeFacts` in plain types, since the driver may have another version."""
@@ -139,7 +149,6 @@ class WorkerNode:
 
     def _perform(self, orders: tuple[BeginPhase, ...]) -> None:
         assert self._pool is not None, "a node is prepared first"
-        self._is_loading = True  # set here, since the end of the phase before must not reset it
         try:
             for report in self._pool.perform(orders, start_ns=self._started):
                 if self._is_stopping:
@@ -158,6 +167,7 @@ class WorkerNode:
             start_ns = None
         if start_ns is None:
             raise MachineError("the driver sent no start time")
+        self._is_loading = True  # by this thread, so that the end of the phase before does not reset it
         return start_ns
 
     def _fail(self, error: S3BenchError) -> None:

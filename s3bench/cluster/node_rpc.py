@@ -53,7 +53,10 @@ class NodeRpc:
         """Send an order to nodes, with a short limit so that the leases of the others are renewed; who confirmed it."""
         results = self._node_group.call(method, arguments, limit_s=limit_s)
         self.lost.update({node: result.why for node, result in results.items() if isinstance(result, NodeGone)})
-        return frozenset(node for node, result in results.items() if not isinstance(result, NodeGone))
+        confirmed = frozenset(node for node, result in results.items() if not isinstance(result, NodeGone))
+        for node in confirmed:
+            self._heard_ns[node] = self._now_ns()
+        return confirmed
 
     def poll(self, nodes: Collection[int], *, limit_s: float = ANSWER_S) -> list[tuple[int, NodeReport]]:
         """The new reports of nodes; nodes that are gone, have failed or are silent for too long become lost."""
@@ -72,21 +75,27 @@ class NodeRpc:
                 self.lost[node] = f"it did not respond for {SILENCE_S:g} s"
         return reports
 
-    def wait_for(self, kind: type[NodeReport], *, limit_s: float) -> None:
-        """Wait until every node has sent a report of a kind. Raises `MachineError` at the time limit."""
-        waiting = set(range(self._node_group.nodes))
+    def wait_for(self, kind: type[NodeReport], *, limit_s: float, is_over: Callable[[], bool]) -> bool:
+        """Wait until every node has sent a report of a kind; return whether all have and none is lost.
+
+        A node that has not sent it at the time limit is lost. Ends early if a node is lost or if `is_over`. All nodes
+        are polled until the last one has sent it, so that the loss of any of them is noticed.
+        """
+        nodes = range(self._node_group.nodes)
+        waiting = set(nodes)
         until_ns = self._now_ns() + round(limit_s * 1e9)
-        while waiting:
-            for node, report in self.poll(waiting):
+        while waiting and not self.lost and not is_over():
+            for node, report in self.poll(nodes):
                 assert isinstance(report, kind), report
                 waiting.discard(node)
-            self.raise_if_lost()
-            if waiting and self._now_ns() > until_ns:
-                raise MachineError(f"{node_name(min(waiting))} was not ready within {limit_s:g} s")
-            self._sleep(_PAUSE_S)
+            if self._now_ns() > until_ns:
+                self.lost.update(dict.fromkeys(waiting, f"it was not ready within {limit_s:g} s"))
+            if waiting:
+                self._sleep(_PAUSE_S)
+        return not waiting and not self.lost
 
     def raise_if_lost(self) -> None:
-        """Raise `MachineError` if a node is lost: a run does not start with the others alone."""
+        """Raise `MachineError` if a node is lost."""
         for node, why in self.lost.items():
             raise MachineError(f"{node_name(node)} was lost", why, "repair that node, or use fewer --nodes")
 

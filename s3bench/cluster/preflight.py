@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import msgspec
 
 import s3bench
-from s3bench.cluster.clock import ClockOffset, measure_clocks
+from s3bench.cluster.clock import ClockError, ClockOffset, measure_clocks
 from s3bench.cluster.message import PROTOCOL, NodeFacts
 from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.nodes import node_name
 
-_FACTS_S = 120.0  # the first call, which waits for the node's process to start
+START_S = 120.0
+"""How long the process of a node may take to start: Ray imports, and s3bench with them, from a cold disk."""
+
+_START_TURN_S = 1.0  # so soon a stop takes effect
+_FACTS_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,24 +50,33 @@ def run_preflight(
     *,
     workers_per_node: int | None,
     threads: int,
+    is_over: Callable[[], bool] = lambda: False,
     now_ns: Callable[[], int] = time.monotonic_ns,
     wall_ns: Callable[[], int] = time.time_ns,
 ) -> Preflight:
     """Check all nodes. Without `workers_per_node` each gets one worker per core, but no more than there are threads.
 
-    Raises `BadInput` for nodes that cannot work together.
+    Raises `BadInput` for nodes that cannot work together, and `KeyboardInterrupt` within about a second of `is_over`.
     """
-    nodes = node_facts(node_group)
+    nodes = node_facts(node_group, is_over=is_over)
     cores = min(each.cores for each in nodes)
+    try:
+        clocks = measure_clocks(node_group, now_ns=now_ns, wall_ns=wall_ns)
+    except ClockError as error:
+        raise BadInput(error.what, error.why, error.fix) from error
     return Preflight(
         nodes=nodes,
-        clocks=measure_clocks(node_group, now_ns=now_ns, wall_ns=wall_ns),
+        clocks=clocks,
         workers_per_node=workers_per_node or min(cores, -(-threads // node_group.nodes)),
     )
 
 
-def node_facts(node_group: NodeGroup) -> tuple[NodeFacts, ...]:
-    """The facts of each node. Raises `BadInput` unless all have the same versions."""
+def node_facts(node_group: NodeGroup, *, is_over: Callable[[], bool]) -> tuple[NodeFacts, ...]:
+    """The facts of each node, once its process has started.
+
+    Raises `BadInput` unless all have the same versions, and `KeyboardInterrupt` if it `is_over` while they start.
+    """
+    _await_start(node_group, is_over)
     results = node_group.call("facts", dict.fromkeys(range(node_group.nodes), ()), limit_s=_FACTS_S)
     nodes = tuple(
         _facts(node, results.get(node, NodeGone(f"it did not respond within {_FACTS_S:g} s")))
@@ -71,6 +84,25 @@ def node_facts(node_group: NodeGroup) -> tuple[NodeFacts, ...]:
     )
     _check_python(nodes)
     return nodes
+
+
+def _await_start(node_group: NodeGroup, is_over: Callable[[], bool]) -> None:
+    """Wait until the process of each node answers or has failed.
+
+    Short calls are repeated, since one long call could not be stopped.
+    """
+    starting = set(range(node_group.nodes))
+    for _ in range(round(START_S / _START_TURN_S)):
+        starting -= node_group.call("ping", dict.fromkeys(starting, ()), limit_s=_START_TURN_S).keys()
+        if is_over():
+            raise KeyboardInterrupt
+        if not starting:
+            return
+    raise BadInput(
+        f"{', '.join(map(node_name, sorted(starting)))} did not start within {START_S:g} s",
+        "Ray started no process for s3bench there, or the process hangs",
+        "look for the reason in Ray's logs on that machine (/tmp/ray/session_latest/logs), or use fewer --nodes",
+    )
 
 
 def _facts(node: int, result: object) -> NodeFacts:

@@ -60,7 +60,8 @@ class SimulatedNode:
 
     Its clock is `offset_ns` ahead, its time of day `wall_offset_ns`; a question takes `there_ns` and its answer
     `back_ns`. It is gone after `gone_after` reports. The last `held` of them come when it is stopped. `was_read` is set
-    once it has told all.
+    once it has told all. After its order it is ready when it is asked for reports the `ready_at`th time, each of which
+    takes `poll_ns`. It is gone for good once `is_gone`, which it becomes when it is ready if it `dies_ready`.
     """
 
     reports: Sequence[NodeReport] = ()
@@ -72,6 +73,10 @@ class SimulatedNode:
     gone_after: int | None = None
     held: int = 0
     is_silent: bool = False
+    is_gone: bool = False
+    dies_ready: bool = False
+    ready_at: int = 1
+    poll_ns: int = 0
     dropped: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -82,9 +87,12 @@ class SimulatedNode:
     was_read: threading.Event = field(default_factory=threading.Event)
     _told: list[NodeReport] = field(default_factory=list)
     _reported: int = 0
+    _until_ready: int = 0
 
     def answer(self, method: str, words: Sequence[Any], clock: Clock) -> Any:
         self.asked.append(method)
+        if self.is_gone:
+            return NodeGone("its process died")
         match method:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
@@ -100,16 +108,24 @@ class SimulatedNode:
                 self._told.append(PhasePrepared(pid=1))
             case "begin":
                 assert len(decode_begins(words[0])) == len(self.prepared)
-                self._told.append(PhaseReady(worker=0))
+                self.start_ns, self._until_ready = None, self.ready_at
             case "start":
                 [_, self.start_ns] = words
             case "stop":
                 self.stopped = True
             case "reports":
+                clock.now_ns += self.poll_ns
+                self._get_ready()
                 return self._since(words[0])
             case "memory":
                 return 1000
         return None
+
+    def _get_ready(self) -> None:
+        self._until_ready -= 1
+        if self._until_ready == 0:
+            self._told.append(PhaseReady(worker=0))
+            self.is_gone = self.dies_ready
 
     def _since(self, number: int) -> Any:
         if self.start_ns is not None:

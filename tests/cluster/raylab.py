@@ -164,6 +164,12 @@ class RayNode:
             if process.name() == "raylet":
                 process.kill()
 
+    def kill_actor(self) -> None:
+        """End the process of s3bench's node there; Ray goes on."""
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            if any("ray::WorkerNode" in word for word in _words(process)):
+                process.kill()
+
     def stop(self) -> None:
         """End all of it."""
         children = {*self._children}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from s3bench.cluster.clock import ClockSample, measure_clocks, offset_of
-from s3bench.errors import BadInput
+from s3bench.cluster.clock import ClockError, ClockSample, measure_clocks, offset_of
 from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
 
 MS = 1_000_000
@@ -29,20 +28,21 @@ def test_the_true_offset_lies_within_the_uncertainty_however_uneven_the_ways_are
 def test_a_clock_that_is_too_far_away_to_be_read_is_refused() -> None:
     clock = Clock()
     near, far = SimulatedNode(), SimulatedNode(there_ns=8 * MS, back_ns=8 * MS)
-    with pytest.raises(BadInput, match=r"the clock offset of node-2 is uncertain by 8\.0 ms") as raised:
+    with pytest.raises(ClockError, match=r"the clock offset of node-2 is uncertain by 8\.0 ms") as raised:
         measure_clocks(SimulatedNodeGroup([near, far], clock), now_ns=clock, wall_ns=clock)
     assert "needs 5 ms" in raised.value.why
+    assert raised.value.node == 1
     assert far.asked.count("clock") == 64, "it got every chance"
 
 
 def test_a_wrong_time_of_day_is_refused_since_signatures_would_be() -> None:
     clock = Clock()
     node = SimulatedNode(wall_offset_ns=-400 * 10**9)
-    with pytest.raises(BadInput, match="time of day on node-1 differs by -400 s"):
+    with pytest.raises(ClockError, match="time of day on node-1 differs by -400 s"):
         measure_clocks(SimulatedNodeGroup([node], clock), now_ns=clock, wall_ns=lambda: clock.now_ns)
 
 
 def test_a_node_that_does_not_answer_is_named() -> None:
     clock = Clock()
-    with pytest.raises(BadInput, match="node-1 did not report its clock"):
+    with pytest.raises(ClockError, match="node-1 did not report its clock"):
         measure_clocks(SimulatedNodeGroup([SimulatedNode(is_silent=True)], clock), now_ns=clock, wall_ns=clock)

@@ -94,9 +94,20 @@ def test_why_there_is_no_cluster_is_said_by_the_process(stack: ExitStack, monkey
         _ = Engine(stack).node_group
 
 
+def test_a_stop_ends_the_wait_for_a_cluster_and_the_process_with_it(stack: ExitStack) -> None:
+    stderr = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
+    process = ChildProcess((sys.executable, "-c", "import time; time.sleep(600)"), stderr=stderr)
+    stack.callback(process.end, 0.01)
+    stops = iter((False, True))
+    with pytest.raises(KeyboardInterrupt):
+        EngineNodeGroup(process, is_over=lambda: next(stops))
+    code, _ = process.how_it_ended()
+    assert code == -signal.SIGKILL
+
+
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
-    with pytest.raises(BadInput, match=r"no Ray cluster to be used at --cluster ray://127\.0\.0\.1:1") as raised:  # noqa: SIM117
+    with pytest.raises(BadInput, match=r"--cluster ray://127\.0\.0\.1:1: no usable Ray cluster") as raised:  # noqa: SIM117
         with connect("ray://127.0.0.1:1", nodes=None):
             pass
     assert "Connection refused" in raised.value.why

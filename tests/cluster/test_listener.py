@@ -22,6 +22,14 @@ def unread(seconds: int) -> Listener:
     return listener
 
 
+def test_nodes_are_polled_at_once_since_the_start_has_used_up_some_of_their_lease() -> None:
+    clock = Clock()
+    node = SimulatedNode(reports=[*records([], end_ns=NS), *endings([], end_ns=NS)], start_ns=0)
+    rpc = NodeRpc(SimulatedNodeGroup([node], clock), now_ns=clock)
+    with Listener(rpc, turn=1, workers=1, nodes=1, poll_s=3600) as listener:
+        assert [type(each) for each in listener if each is not None] == [IntervalRecord, PhaseEnded]
+
+
 def test_what_is_reported_before_anybody_reads_waits() -> None:
     reported = list(unread(BEHIND_S - 1))
     assert [each.second for each in reported if isinstance(each, IntervalRecord)] == list(range(BEHIND_S - 1))

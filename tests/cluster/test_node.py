@@ -163,6 +163,19 @@ def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(server: Em
     assert "the driver did not call for 0.9 s" in report.what
 
 
+def test_a_node_that_is_ready_waits_for_the_slowest_without_a_lease(server: EmulatorEndpoint, start: Start) -> None:
+    clock = Clock()
+    early = start(now_s=clock)
+    make_ready(early, target_of(server))
+    clock.s += 100 * LEASE_S
+    slow = start(now_s=clock)
+    make_ready(slow, target_of(server))  # meanwhile nobody calls the other one
+    for node in (early, slow):
+        node.start(0, node.clock()[0])
+    for node in (early, slow):
+        heard(node, 2, IntervalRecord)
+
+
 def test_a_driver_that_asks_now_and_then_keeps_the_load_going(server: EmulatorEndpoint, start: Start) -> None:
     clock = Clock()
     node = start(now_s=clock)

@@ -6,7 +6,7 @@ import pytest
 
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.node_group import NodeGone
-from s3bench.cluster.preflight import Preflight, run_preflight
+from s3bench.cluster.preflight import START_S, Preflight, run_preflight
 from s3bench.errors import BadInput
 from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
 
@@ -55,6 +55,35 @@ def test_a_node_whose_process_did_not_start_is_reported_with_the_reason(monkeypa
     with pytest.raises(BadInput, match="node-1 could not start") as raised:
         mustered({})
     assert "No module named 's3bench'" in raised.value.why
+
+
+def test_a_clock_that_cannot_be_used_is_bad_input() -> None:
+    clock = Clock()
+    far = SimulatedNodeGroup([SimulatedNode(), SimulatedNode(there_ns=8_000_000, back_ns=8_000_000)], clock)
+    with pytest.raises(BadInput, match="the clock offset of node-2 is uncertain") as raised:
+        run_preflight(far, workers_per_node=None, threads=1, now_ns=clock, wall_ns=lambda: clock.now_ns)
+    assert "nearer to the nodes" in raised.value.fix
+
+
+def test_a_node_whose_process_never_starts_is_named() -> None:
+    clock = Clock()
+    node_group = SimulatedNodeGroup([SimulatedNode(), SimulatedNode(is_silent=True)], clock)
+    since_ns = clock.now_ns
+    with pytest.raises(BadInput, match="node-2 did not start within 120 s"):
+        run_preflight(node_group, workers_per_node=None, threads=1)
+    assert clock.now_ns - since_ns >= START_S * 1e9
+    assert node_group.each[0].asked == ["ping"]
+
+
+def test_a_stop_ends_the_wait_for_the_processes_of_nodes() -> None:
+    clock = Clock()
+    node_group = SimulatedNodeGroup([SimulatedNode(), SimulatedNode(is_silent=True)], clock)
+    since_ns = clock.now_ns
+    with pytest.raises(KeyboardInterrupt):
+        run_preflight(
+            node_group, workers_per_node=None, threads=1, is_over=lambda: clock.now_ns - since_ns > 2_500_000_000
+        )
+    assert clock.now_ns - since_ns < 4_000_000_000
 
 
 def test_what_a_node_can_carry_is_known_before_anything_runs() -> None:

@@ -59,6 +59,11 @@ class Run:
         return self.process.returncode, said.decode()
 
     @property
+    def has_results(self) -> bool:
+        """Whether the results of a phase are stored."""
+        return self._output.exists()
+
+    @property
     def document(self) -> Document:
         return parse_document(self._output.read_bytes(), source="output")
 
@@ -187,7 +192,24 @@ def test_a_driver_that_is_stopped_leaves_no_load_a_second_later_either(run: Star
     os.kill(running.process.pid, signal.SIGCONT)
     code, said = running.ended()
     assert code == ExitCode.CLIENT_FAILED, said
-    assert "the driver was not heard of" in said
+    assert "the driver did not call for 0.9 s" in said
+
+
+def test_a_node_that_is_lost_between_two_phases_is_recorded(run: Start, lab: tuple[RayLab, EmulatorEndpoint]) -> None:
+    running = run(*PUTS, "-d", "3s", "--loops", "2")
+    until_s = time.monotonic() + WAIT_S
+    while not running.has_results:
+        assert time.monotonic() < until_s, running.ended()
+    os.kill(running.process.pid, signal.SIGSTOP)
+    lab[0].nodes[1].kill_actor()
+    os.kill(running.process.pid, signal.SIGCONT)
+    code, said = running.ended()
+    assert code == ExitCode.CLIENT_FAILED, said
+    [result, *_] = running.document.results
+    [error] = result.errors
+    assert error.what.startswith("nothing was measured: node-")
+    assert "(before the start)" in error.what
+    assert len(result.measurements) == 1, "of the first loop"
 
 
 def test_a_run_right_after_another_finds_all_nodes_again(run: Start) -> None:

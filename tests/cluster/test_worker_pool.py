@@ -1,7 +1,8 @@
 """A phase on simulated nodes: shared out, started together, added up exactly, and whole without those that are lost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -26,7 +27,9 @@ from tests.load.simulated import NS, Operation, endings, records
 NODES, A_NODE, SECONDS = 3, 2, 6
 WORKERS = NODES * A_NODE
 PHASE = Phase(
-    name="get", jobs=(Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1000), objects=10),), duration_s=SECONDS
+    name="get",
+    jobs=(Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1000), objects=10, threads=WORKERS),),
+    duration_s=SECONDS,
 )
 TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
 
@@ -58,15 +61,23 @@ def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object)
     return SimulatedNodeGroup(nodes, clock)
 
 
-def pool_of(node_group: SimulatedNodeGroup, clock: Clock) -> ClusterWorkerPool:
-    found = run_preflight(node_group, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
-    return ClusterWorkerPool(node_group, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
+def pool_of(
+    node_group: SimulatedNodeGroup, clock: Clock, *, is_over: Callable[[], bool] = lambda: False
+) -> ClusterWorkerPool:
+    def wall_ns() -> int:
+        return clock.now_ns
+
+    found = run_preflight(node_group, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=wall_ns)
+    return ClusterWorkerPool(node_group, found, is_over=is_over, now_ns=clock, wall_ns=wall_ns, poll_s=0.001)
+
+
+def run_of(pool: ClusterWorkerPool) -> LoadRun:
+    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
+    return LoadRun(pool, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
 
 
 def run_on(pool: ClusterWorkerPool, phase: Phase = PHASE) -> PhaseAggregation:
-    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
-    run = LoadRun(pool, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
-    return finished(run.measure(phase))
+    return finished(run_of(pool).measure(phase))
 
 
 def measured(
@@ -187,6 +198,84 @@ def test_a_node_that_is_gone_before_the_start_ends_the_run() -> None:
     node_group.each[1].is_silent = True
     with pytest.raises(MachineError, match="node-2 was lost"):
         run_on(pool)
+
+
+@pytest.mark.parametrize(
+    ("fate", "why"),
+    [
+        ({"is_gone": True}, "its process died"),
+        ({"is_silent": True}, "it did not respond for 30 s"),
+        ({"there_ns": 8_000_000, "back_ns": 8_000_000}, "the clock offset of node-2 is uncertain by 8.0 ms; "),
+        ({"wall_offset_ns": 400 * NS}, "the time of day on node-2 differs by +400 s from this machine; "),
+    ],
+)
+def test_a_node_that_is_lost_between_two_phases_is_recorded_and_nothing_starts(
+    fate: dict[str, object], why: str
+) -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock)
+    pool = pool_of(node_group, clock)
+    run = run_of(pool)
+    assert finished(run.measure(PHASE)).measure().losses == ()
+    for name, value in fate.items():
+        setattr(node_group.each[1], name, value)
+    phase_result = finished(run.measure(PHASE)).measure()
+    [loss] = phase_result.losses
+    assert loss.startswith(f"node-2 was lost: {why}")
+    assert "(before the start)" in loss
+    assert phase_result.contradiction == f"nothing was measured: {loss}"
+    assert [node.asked.count("start") for node in node_group.each] == [1, 1, 1]
+    first, second = msgspec.convert(pool.facts["phases"], list[dict[str, Any]])
+    assert [node["lost"] for node in first["nodes"]] == [None] * NODES
+    assert why in second["nodes"][1]["lost"]
+
+
+def test_a_node_that_is_ready_is_polled_until_the_slowest_is_ready_too() -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock, ready_at=5)
+    assert run_on(pool_of(node_group, clock)).losses == ()
+    early = node_group.each[0].asked
+    assert early[early.index("begin") : early.index("start")].count("reports") == 5
+
+
+def test_the_loss_of_a_node_that_is_ready_is_noticed_before_the_start() -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock, ready_at=3)
+    node_group.each[0].dies_ready = True
+    [loss] = run_on(pool_of(node_group, clock)).losses
+    assert loss.startswith("node-1 was lost: its process died (before the start)")
+    assert [node.start_ns for node in node_group.each] == [None] * NODES
+
+
+def test_a_node_that_does_not_get_ready_is_lost_at_the_time_limit() -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock, ready_at=1_000_000, poll_ns=10 * NS)
+    [loss] = run_on(pool_of(node_group, clock)).losses
+    assert loss.startswith("node-2 was lost: it was not ready within 150 s")
+
+
+def test_clocks_are_measured_when_all_nodes_are_ready_since_they_drift_meanwhile() -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock)
+    run_on(pool_of(node_group, clock))
+    asked = node_group.each[0].asked
+    assert list(dict.fromkeys(asked[asked.index("begin") : asked.index("start")])) == ["begin", "reports", "clock"]
+
+
+def test_a_stop_ends_the_wait_for_a_node_to_be_ready_and_nothing_starts() -> None:
+    clock = Clock()
+    node_group = fleet_of(load(), clock, ready_at=1_000_000)
+    pool = pool_of(node_group, clock, is_over=lambda: node_group.each[1].asked.count("reports") > 3)
+    aggregation = run_on(pool)
+    assert (aggregation.losses, aggregation.ended) == ((), ())
+    assert [node.start_ns for node in node_group.each] == [None] * NODES
+
+
+def test_a_stop_ends_the_wait_for_nodes_to_be_prepared() -> None:
+    clock = Clock()
+    pool = pool_of(fleet_of(load(), clock), clock, is_over=lambda: True)
+    with pytest.raises(KeyboardInterrupt):
+        run_of(pool)
 
 
 def test_a_stop_reaches_every_node_though_one_is_silent() -> None:

@@ -7,12 +7,14 @@ import pty
 import re
 import select
 import shlex
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
@@ -24,6 +26,7 @@ from s3bench.s3.network.model import parse_network
 from s3bench.system.processes import cores_allowed
 from tests.e2e.conftest import COMMAND, Emulators, Finished
 from tests.forkserver import ForkServer
+from tests.load.phases import Scripted, request_on, response
 
 DATA = Path(__file__).parents[1] / "load" / "data"
 BUCKET = "s3-benchmark"
@@ -303,3 +306,77 @@ def test_two_runs_are_merged_as_loops_or_as_one_load_by_the_times_at_which_they_
     assert load.operations == load.latency.count == first["operations"] + second["operations"]
     refused = s3bench("load", "merge", "a.json", "b.json", "-o", "both.json")
     assert (refused.code, "both.json exists" in refused.err) == (2, True)
+
+
+# Runs that go wrong.
+
+
+def answering_all_but_puts(sock: socket.socket, _: int) -> None:
+    """Serve an empty bucket, and never answer a PUT."""
+    while True:
+        request = request_on(sock)
+        if request.startswith(b"PUT"):
+            while sock.recv(65536):
+                pass
+            return
+        root = b"ListMultipartUploadsResult" if b"?uploads" in request else b"ListBucketResult"
+        body = b"" if request.startswith(b"HEAD") else b"<%s><IsTruncated>false</IsTruncated></%s>" % (root, root)
+        sock.sendall(response(body))
+
+
+@pytest.mark.parametrize("rate", [(), ("--rate", "20")])
+def test_a_server_that_takes_requests_and_answers_none_is_no_success(
+    load: Callable[..., Finished], rate: tuple[str, ...]
+) -> None:
+    with Scripted(answering_all_but_puts) as server:
+        keys = ("-a", FAKE_CREDENTIALS.access_key, "-s", FAKE_CREDENTIALS.secret_key)
+        live = ("--endpoint-url", f"http://127.0.0.1:{server.port}", "-b", BUCKET, *keys)
+        short = ("-t", "2", "-d", "500ms", "--idle-timeout", "1s", "--workers", "1", "-q")
+        result = load(*live, "--operation", "put", "-z", "1KiB", *short, *rate)
+    assert result.code == 1, result.err
+    assert "put: no operation ended in the 0.5 s that were measured" in result.err
+
+
+def test_a_worker_that_is_killed_leaves_its_loop_and_a_warning_in_the_document(
+    fork_server: ForkServer, environment: dict[str, str], endpoint: EmulatorEndpoint, tmp_path: Path
+) -> None:
+    options = ("--operation", "put", "-z", "1KiB", "-t", "4", "--workers", "2", "--loops", "4", "-o", "results.json")
+    arguments = ("load", *where(endpoint), *options, "--stable", "-d", "60s")
+    with fork_server.start(arguments, cwd=tmp_path, env=environment) as process:
+        while b" of 60 s" not in process.stderr.readline():
+            pass
+        psutil.Process(process.pid).children()[0].kill()
+        assert process.wait(_LIMIT_S) == 4
+        said = process.stderr.read().decode()
+    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    [result] = document["results"]
+    assert len(result["measurements"]) == 1
+    assert result["measurements"][0]["load"]["operations"] > 0
+    assert result["status"] == "failed"
+    assert "ended with exit code -9" in result["errors"][0]["what"]
+    assert "the run ended early, with 0 of 4 phases complete: workers were lost in put" in document["warnings"]
+    assert said.count("s3bench: put: the phase ended early: load worker") == 1
+    assert keys_in(endpoint, tmp_path) == ""
+
+
+def test_runs_that_reuse_the_same_objects_write_none_of_the_same_keys(
+    load: Callable[..., Finished], endpoint: EmulatorEndpoint, tmp_path: Path
+) -> None:
+    small = ("-z", "1KiB", "-t", "2", "--operations", "20")
+    kept = load(*where(endpoint), *small, "--operation", "get", "--objects", "5", "--keep", "--json")
+    assert kept.code == 0, kept.err
+    former, data_set = kept.document["options"]["run"], keys_in(endpoint, tmp_path)
+    mix = ("--mix", "get=1,put=1,copy=1,multipart=1,delete=1", "--part-size", "5MiB", "--reuse", former)
+    written: list[set[str]] = []
+    for trace in ("a.csv", "b.csv"):
+        again = load(*where(endpoint), *small, *mix, "--trace", trace, "--json")
+        assert again.code == 0, again.err
+        assert keys_in(endpoint, tmp_path) == data_set
+        lines = lines_of(tmp_path / trace)
+        assert {line["outcome"] for line in lines} <= {"200", "204"}
+        written.append(
+            {line["key"] for line in lines if line["kind"] not in {"get", "copy"}}
+        )  # a copy has its source's
+        ours = f"s3bench/{again.document['options']['run']}/"
+        assert [key for key in written[-1] if not key.startswith(ours)] == []
+    assert written[0].isdisjoint(written[1])

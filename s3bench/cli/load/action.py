@@ -1,6 +1,7 @@
 """Runs `s3bench load`: opens the endpoint and the workers, shows progress and writes the results."""
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +79,7 @@ def _load(plan: LoadPlan) -> None:
         site = _site(plan, root, stack)
         if plan.options.cluster is None:
             check_ports(plan.profile, output.capacity, workers=workers, addresses=len(site.target.addresses))
-        pool = _cluster_pool(plan, view, stack, site)
+        pool = _cluster_pool(plan, view, stack, site, is_over=lambda: stop.wait(0))
         session = Session(
             site,
             plan.profile,
@@ -92,7 +93,8 @@ def _load(plan: LoadPlan) -> None:
         terms = session.terms
         output.begin(site, terms, pool)
         if not site.is_emulated:  # cleaning up after a crash needs the name of the run
-            view.say(f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}")
+            reads = "" if terms.reused is None else f"reads the objects of run {terms.reused}, and "
+            view.say(f"run {terms.run} {reads}writes under {root_of(terms.run)} in bucket {site.bucket.name}")
         stack.callback(_clean_up, plan, session, site, view)
         code = _watch(stack.enter_context(session), output, view, plan)
         if plan.options.object_log is not None:
@@ -126,7 +128,7 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                     view.conclude(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.result.whole)
-                code = max(code, _exit_code(event, plan, view))
+                code = max(code, _exit_code(event, plan, view, is_interrupted=session.terms.is_over()))
             case HighestRate():
                 output.add_highest_rate(event)
                 view.conclude(event.words)
@@ -134,7 +136,7 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
     return code
 
 
-def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
+def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView, *, is_interrupted: bool) -> ExitCode:
     whole = measured.result.whole
     if measured.result.contradiction:
         view.conclude(f"{measured.phase.name}: {measured.result.contradiction}")
@@ -145,6 +147,12 @@ def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
         view.conclude(
             f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
             f"more than the {plan.profile.max_error_rate:.2%} of --max-error-rate"
+        )
+        return ExitCode.FAIL
+    if whole.unfinished and not whole.operations and not whole.failed and plan.slo is None and not is_interrupted:
+        view.conclude(
+            f"{measured.phase.name}: no operation ended in the {measured.result.window_s:.1f} s that were measured, "
+            f"and {whole.unfinished:,} were wanted: check the endpoint, or pass a longer --duration"
         )
         return ExitCode.FAIL
     return ExitCode.DONE
@@ -165,14 +173,16 @@ def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
     )
 
 
-def _cluster_pool(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:
+def _cluster_pool(
+    plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site, *, is_over: Callable[[], bool]
+) -> ClusterWorkerPool | None:
     """Start the workers of the cluster, if there is one, and print which node is which."""
     options = plan.options
     if options.cluster is None:
         return None
-    nodes = stack.enter_context(connect(options.cluster, nodes=options.nodes))
-    checked = run_preflight(nodes, workers_per_node=options.workers_per_node, threads=_threads(plan))
-    pool = ClusterWorkerPool(nodes, checked)
+    nodes = stack.enter_context(connect(options.cluster, nodes=options.nodes, is_over=is_over))
+    checked = run_preflight(nodes, workers_per_node=options.workers_per_node, threads=_threads(plan), is_over=is_over)
+    pool = ClusterWorkerPool(nodes, checked, is_over=is_over)
     for node, facts in enumerate(checked.nodes):
         check_capacity(plan.profile, facts.capacity, workers=pool.workers, nodes=pool.nodes, name=node_name(node))
         addresses = len(site.target.addresses)
@@ -206,8 +216,8 @@ def _terms(plan: LoadPlan, stop: StopSignal, root: Path, workers: int) -> Terms:
     options = plan.options
     terms = Terms(
         workers=workers,
-        run=options.reuse or new_run(),
-        reused=options.reuse is not None,
+        run=new_run(),
+        reused=options.reuse,
         key_file=options.key_file,
         existing=options.list_existing,
         slo=plan.slo,
@@ -224,13 +234,13 @@ def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> N
     if site.is_emulated:
         return
     if plan.options.keep:
-        view.say(f"run {run} is kept: --reuse {run} reads its objects, --clean-up {run} deletes them")
+        reuse = "" if session.terms.reused else f"--reuse {run} reads its objects, "
+        view.say(f"run {run} is kept: {reuse}--clean-up {run} deletes them")
         return
     try:
         view.say(str(session.clean_up()))
     except KeyboardInterrupt:
-        more = " and the data set" if session.terms.reused else ""
-        view.conclude(f"objects of run {run} remain: s3bench load ... --clean-up {run} deletes them{more}")
+        view.conclude(f"objects of run {run} remain: s3bench load ... --clean-up {run} deletes them")
         raise
     except Exception as error:
         raise S3BenchError(

@@ -53,6 +53,12 @@ def check_plan(options: LoadOptions, placement: Placement, profile: Profile) -> 
     else:
         _check_emulated(options, placement)
     _check_deletes(options, profile)
+    if options.reuse is not None and any(job.overwrite for phase in profile.phases for job in phase.jobs):
+        raise BadInput(
+            "--reuse cannot be combined with the profile's `overwrite`",
+            "the objects of another run are not changed",
+            "remove --reuse, or `overwrite` from the profile",
+        )
     if options.form is Form.CSV and not any(phase.dimensions for phase in profile.phases):
         raise BadInput(
             "--format csv needs --matrix", "it prints a matrix", "pass --matrix, or --csv FILE for a line per second"

@@ -1,6 +1,7 @@
 """Writes the results of `s3bench load`: the document, stdout in the requested format, and a line per second.
 
-The document is written again after every phase, so that a crash loses at most the running one.
+The document is written again after every phase, so that a crash loses at most the running one. A run that ends early
+has a warning in it.
 """
 
 import glob
@@ -22,6 +23,7 @@ from s3bench.cli.load.view import LoadView
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.cluster.worker_pool import ClusterWorkerPool
+from s3bench.errors import S3BenchError
 from s3bench.load.aggregation.measurements import client, recorded, results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.profile import Job
@@ -71,6 +73,8 @@ class LoadOutput:
             options=plan.recorded,
             warnings=(*machine_warnings(facts), *plan.warnings),
         )
+        self._has_former = options.output is not None and options.output.exists()
+        self._complete = 0  # phases that were measured without a loss
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
         self._pool: ClusterWorkerPool | None = None
@@ -78,10 +82,16 @@ class LoadOutput:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         self._stack.close()
+        if isinstance(error, KeyboardInterrupt):
+            self.interrupted()
+        elif error is not None:
+            self._ended_early(error.what if isinstance(error, S3BenchError) else type(error).__name__)
         if kind is None or self.document.results:
             self._end()
+        if self._keeps_former:
+            click.echo(f"s3bench: nothing was measured, so {self._plan.options.output} was not changed", err=True)
 
     def begin(self, site: Site, terms: Terms, pool: ClusterWorkerPool | None = None) -> None:
         """Record where it runs, start the files, and print the head of other tools' formats.
@@ -159,8 +169,11 @@ class LoadOutput:
             self.document = msgspec.structs.replace(
                 self.document, options={**self.document.options, "cluster": self._pool.facts}
             )
-        if self._plan.options.output is not None:
-            write_document(self.document, self._plan.options.output)
+        if measured.result.losses:
+            self._ended_early(f"workers were lost in {measured.phase.name}")
+        else:
+            self._complete += 1
+        self._save()
         if self._plan.form is Form.LINES:
             loads = measured.result.parts or (measured.result.whole,)
             self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
@@ -170,11 +183,30 @@ class LoadOutput:
         result = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": result})
 
+    def _ended_early(self, why: str) -> None:
+        """Record that the run ended before all of it was measured, unless all of it was."""
+        count = len(self._plan.profile.phases) * self._plan.profile.loops
+        what = f"with {self._complete} of {count} phases complete"
+        if self._plan.slo is not None:
+            what = "" if "found" in self.document.options else "before the highest rate was found"
+        elif self._complete == count:
+            what = ""
+        if what:
+            self.document = self.document.with_warnings((f"the run ended early, {what}: {why}",))
+
+    @property
+    def _keeps_former(self) -> bool:
+        """Whether nothing was measured and `-o` names an earlier document, which must not be lost for that."""
+        return self._has_former and not any(result.measurements for result in self.document.results)
+
+    def _save(self) -> None:
+        if self._plan.options.output is not None and not self._keeps_former:
+            write_document(self.document, self._plan.options.output)
+
     def _end(self) -> None:
         """Write the document for the last time, and stdout."""
         self.document = self.document.ended(datetime.now(UTC))
-        if self._plan.options.output is not None:
-            write_document(self.document, self._plan.options.output)
+        self._save()
         if self._wants_json:
             print_whole(encode_document(self.document), is_measured=True)
         elif self._plan.form is Form.LINES:

@@ -54,12 +54,21 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         progress = stack.enter_context(ticker_for("benchmarks", quiet=options.quiet))
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
-        node_group = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
+
+        def is_over() -> bool:
+            return stop.wait(0)
+
+        node_group = stack.enter_context(
+            connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE, is_over=is_over)
+        )
         stack.enter_context(closing(node_group))
         progress.say(introduction(plan.cells, plan, audit=options.audit))
         progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(node_group.hosts)))
         preflight = run_suite_preflight(
-            node_group, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes
+            node_group,
+            tuple(dict.fromkeys(cell.client for cell in plan.cells)),
+            nodes=options.nodes,
+            is_over=is_over,
         )
         suite = SuiteDocument(_head(options), own, preflight, task, engine=node_group.facts)
         _introduce(suite.document, len(preflight.nodes), progress)

@@ -47,6 +47,10 @@ class SuiteNode:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
+    def ping(self) -> None:
+        """Answer as soon as this process has started."""
+        self._renew_lease()
+
     def facts(self) -> dict[str, Any]:
         """The `NodeFacts` in plain types, since the driver may have another version."""
         self._renew_lease()

@@ -1,6 +1,6 @@
 """Preflight of a suite: chooses equal machines among the nodes, and checks that all have the same clients."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.clients.client import ClientSpec
@@ -30,13 +30,19 @@ class SuitePreflight:
     warnings: tuple[str, ...]
 
 
-def run_suite_preflight(node_group: NodeGroup, specs: Sequence[ClientSpec], *, nodes: int | None) -> SuitePreflight:
+def run_suite_preflight(
+    node_group: NodeGroup,
+    specs: Sequence[ClientSpec],
+    *,
+    nodes: int | None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> SuitePreflight:
     """Check all nodes and choose `nodes` equal ones, or as many as there are if `nodes` is `None`.
 
     Raises `BadInput` for different versions of s3bench or Python, for too few equal machines, and for clients that are
-    not the same on all chosen ones.
+    not the same on all chosen ones. Raises `KeyboardInterrupt` if `is_over` while the nodes' processes start.
     """
-    facts = node_facts(node_group)
+    facts = node_facts(node_group, is_over=is_over)
     machines = tuple(machine_of(each.machine) for each in facts)
     group = largest_group(machines)
     left_out = {

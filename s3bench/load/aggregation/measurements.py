@@ -2,7 +2,7 @@
 
 A phase gives the results `load.get`, `load.put` and so on, and `load.all` if there are several; a result for each node,
 with the dimension `node`, if there are several; and a measurement in each for every loop. If Little's law contradicts
-the figures, an error takes the place of the measurement.
+the figures, or if nothing was measured, an error takes the place of the measurement.
 """
 
 from collections.abc import Iterable
@@ -68,8 +68,10 @@ def results(
         )
         found.append((measurement, ({NODE: node_name(node.node)},), []))
     if phase_result.contradiction:
-        what = "the figures contradict each other and are left out"
-        failure = Failure(iteration=iteration, what=what, why=phase_result.contradiction)
+        what, why = "the figures contradict each other and are left out", phase_result.contradiction
+        if not phase_result.window_s:
+            what, why = why, ""
+        failure = Failure(iteration=iteration, what=what, why=why)
         return tuple(_result(each, (*phase.dimensions, *more), version, errors=(failure,)) for each, more, _ in found)
     return tuple(
         _result(each, (*phase.dimensions, *more), version, measurements=(each,), errors=tuple(errors))

@@ -1,14 +1,17 @@
 """Per-node status and results of a phase whose workers are on several nodes, and the rule for stragglers.
 
-Worker w of a run is on node w modulo the number of nodes, so that a few virtual users are spread over all nodes.
+Worker w of a run is on node w modulo the number of nodes, so that a few virtual users are spread over all nodes. Their
+number need not be a multiple of the nodes: nodes are compared by what each thread does.
 """
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from s3bench.load.engine.schedule import first_workers, share_of
+from s3bench.load.profile.profile import Phase
 from s3bench.results.load import Load
 
 STRAGGLER_SHARE = 0.5
@@ -51,9 +54,9 @@ class NodeResult:
 
 @dataclass(slots=True)
 class Pace:
-    """Successful operations of each of `nodes` nodes in each of the last seconds."""
+    """Successful operations of each node in each of the last seconds; `shares` are those of `thread_shares`."""
 
-    nodes: int
+    shares: Sequence[float]
     _last: deque[list[int]] = field(default_factory=lambda: deque(maxlen=STRAGGLER_S))
 
     def add(self, operations: Sequence[int]) -> None:
@@ -62,17 +65,38 @@ class Pace:
 
     def stragglers(self, without: frozenset[int] = frozenset()) -> frozenset[int]:
         """The nodes that lag behind the others; lost nodes are passed in `without`."""
-        sums = [sum(second[node] for second in self._last) for node in range(self.nodes)]
-        return stragglers({node: count for node, count in enumerate(sums) if node not in without})
+        sums = [sum(second[node] for second in self._last) for node in range(len(self.shares))]
+        return stragglers({node: count for node, count in enumerate(sums) if node not in without}, self.shares)
 
 
-def stragglers(operations: dict[int, int]) -> frozenset[int]:
-    """The nodes whose operations are far below the median of all of them.
+def stragglers(operations: Mapping[int, int], shares: Sequence[float]) -> frozenset[int]:
+    """The nodes whose operations per thread are far below the median of all of them; `shares` has the threads of each.
 
-    Chance alone must not make one: the count of a Poisson process has a standard deviation of its square root.
+    Nodes without a thread have nothing to do and are left out. Chance alone must not make a straggler: the count of a
+    Poisson process has a standard deviation of its square root.
     """
-    if len(operations) < _NODES_MIN:
+    busy = {node: count for node, count in operations.items() if shares[node]}
+    if len(busy) < _NODES_MIN:
         return frozenset()
-    usual = median(operations.values())
-    bound = min(STRAGGLER_SHARE * usual, usual - _DEVIATIONS * math.sqrt(usual))
-    return frozenset(node for node, count in operations.items() if count < bound)
+    per_thread = median(count / shares[node] for node, count in busy.items())
+    return frozenset(node for node, count in busy.items() if count < _bound(per_thread * shares[node]))
+
+
+def _bound(usual: float) -> float:
+    """The fewest operations of a node that is no straggler, if `usual` ones are expected of it."""
+    return min(STRAGGLER_SHARE * usual, usual - _DEVIATIONS * math.sqrt(usual))
+
+
+def thread_shares(phase: Phase, *, workers: int, nodes: int) -> tuple[float, ...]:
+    """The threads of each node, over all jobs, as far as they make load.
+
+    A planned rate is shared among the workers that have a thread, whatever number of them each has, and its threads
+    count by that.
+    """
+    shares = [0.0] * nodes
+    for job, first in zip(phase.jobs, first_workers(phase, workers), strict=True):
+        active = min(workers, job.threads)
+        for index in range(active):
+            threads = job.threads / active if job.rate else share_of(job.threads, index, workers)
+            shares[(first + index) % workers % nodes] += threads
+    return tuple(shares)

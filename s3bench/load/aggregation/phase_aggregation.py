@@ -4,10 +4,11 @@ A second is closed when all workers have reported it.
 """
 
 from collections import Counter, deque
+from dataclasses import replace
 
 from s3bench.load.aggregation.bottleneck import Yardsticks
 from s3bench.load.aggregation.live_status import HISTORY_S, LiveStatus
-from s3bench.load.aggregation.nodes import NodeStatus, Pace, node_name
+from s3bench.load.aggregation.nodes import NodeStatus, Pace, node_name, thread_shares
 from s3bench.load.aggregation.phase_result import PhaseResult, PhaseSums
 from s3bench.load.aggregation.progress import PhaseProgress
 from s3bench.load.aggregation.second import SecondStatistics, is_operation
@@ -37,7 +38,7 @@ class PhaseAggregation:
         self._rows: list[tuple[str, Second]] = []
         self._operations = 0
         self._failures: Counter[str] = Counter()
-        self._pace = Pace(nodes=nodes)
+        self._pace = Pace(shares=thread_shares(phase, workers=workers, nodes=nodes))
 
     def add(self, record: IntervalRecord) -> bool:
         """Add a second of one worker; returns whether that closed a second over all workers."""
@@ -127,9 +128,15 @@ class PhaseAggregation:
         return rows
 
     def measure(self, known: Yardsticks = Yardsticks()) -> PhaseResult:  # noqa: B008 (frozen)
-        """Compute the result from all records so far."""
+        """Compute the result from all records so far.
+
+        If nothing was measured because nodes were lost, that takes the place of the figures.
+        """
         self._close(max(self._open, default=-1) + 1)
-        return self._sums.result(known)
+        result = self._sums.result(known)
+        if self.losses and not result.window_s:
+            return replace(result, contradiction=f"nothing was measured: {'; '.join(self.losses)}")
+        return result
 
     def _complete(self) -> int:
         """The first second that some worker has not reported yet."""

@@ -11,7 +11,7 @@ import msgspec
 
 from s3bench.load.aggregation.bottleneck import Finding, Signs, Yardsticks, find
 from s3bench.load.aggregation.littles_law import Flow, contradiction
-from s3bench.load.aggregation.nodes import START_SKEW_S_MAX, NodeResult, node_name, stragglers
+from s3bench.load.aggregation.nodes import START_SKEW_S_MAX, NodeResult, node_name, stragglers, thread_shares
 from s3bench.load.aggregation.outage import Outage, outages
 from s3bench.load.aggregation.second import ALL, NS, ClosedSecond, is_operation, seconds
 from s3bench.load.aggregation.total import Total, latency_of
@@ -21,8 +21,6 @@ from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Phase, Rate
 from s3bench.results.load import Load
 
-_NOTHING_MEASURED = "nothing was measured: the phase ended in its warm-up"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseResult:
@@ -30,8 +28,8 @@ class PhaseResult:
 
     `whole` is for all operations, `parts` for each kind of each job if there are several, `nodes` for each node if
     there are several. `window_s` is the length of the measured window and `cpu_s` the workers' CPU time within it.
-    `losses` describe what is missing from the figures; a `contradiction` describes why they cannot be right, and is
-    empty if they can.
+    `losses` describe what is missing from the figures; a `contradiction` describes why they cannot be right, or why
+    there are none, and is empty if they can be.
     """
 
     whole: Load
@@ -82,8 +80,14 @@ class PhaseSums:
             warnings=tuple(filter(None, (finding.warning, *self._warnings(whole, without_service_s)))),
             losses=tuple(self.lost.values()),
             nodes=tuple(self._node(node, figures) for node in self._nodes),
-            contradiction=contradiction(flow) if window_s > 0 else _NOTHING_MEASURED,
+            contradiction=contradiction(flow) if window_s > 0 else self._nothing_measured,
         )
+
+    @property
+    def _nothing_measured(self) -> str:
+        """Describe why there is no measured window."""
+        before = "the first whole second after its warm-up" if self.window.first_second else "its first record"
+        return f"nothing was measured: the phase ended before {before}"
 
     def _flow(self, whole: Total) -> Flow:
         """What was in flight; everything in flight on a worker that did not report its end may be lost."""
@@ -268,7 +272,8 @@ class PhaseSums:
                 "response times include neither"
             )
         counts = enumerate(self.window.node_operations())
-        slow = stragglers({node: count for node, count in counts if node not in self.lost})
+        shares = thread_shares(self.phase, workers=len(self.window.workers), nodes=self.window.nodes)
+        slow = stragglers({node: count for node, count in counts if node not in self.lost}, shares)
         if slow:
             names = ", ".join(node_name(node) for node in sorted(slow))
             warnings.append(f"far below the median of the {self.window.nodes} nodes: {names}")

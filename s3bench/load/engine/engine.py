@@ -26,7 +26,7 @@ from s3bench.load.engine.replay_state import ReplayState
 from s3bench.load.engine.replay_user import ReplayUser
 from s3bench.load.engine.replayed_objects import ReplayedContents
 from s3bench.load.engine.replayed_operations import ReplayedOperations
-from s3bench.load.engine.schedule import planned_batches, share_of
+from s3bench.load.engine.schedule import first_workers, planned_batches, share_of
 from s3bench.load.engine.trace import Trace
 from s3bench.load.engine.virtual_user import VirtualUser
 from s3bench.load.profile.profile import Job
@@ -99,6 +99,8 @@ class WorkerEngine:
         self.loop = EngineLoop(prepare.target, prepare.manner, context, session_keys=session_keys)
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._unsent: deque[CountedInterval] = deque()
+        first = first_workers(begin.phase, prepare.workers)
+        self._shares = tuple((prepare.worker - each) % prepare.workers for each in first)  # of each job, which is ours
         self._job_states = [
             self._make_job_state(index, job, contents(job), seen[index])
             if job.replay is None
@@ -159,14 +161,14 @@ class WorkerEngine:
 
     def _make_job_state(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> JobState:
         """This worker's part; workers beyond the job's virtual users have none, and no operations either."""
-        prepare, begin = self._prepare, self._begin
+        prepare, begin, share = self._prepare, self._begin, self._shares[index]
         workers = min(prepare.workers, job.threads)
-        is_idle = prepare.worker >= workers
-        operations = None if job.operations is None else share_of(job.operations, prepare.worker, workers)
+        is_idle = share >= workers
+        operations = None if job.operations is None else share_of(job.operations, share, workers)
         if is_idle:
             job, operations = msgspec.structs.replace(job, rate=None), 0
         objects, new_objects = contents
-        worker, seed = min(prepare.worker, workers - 1), seed_of(prepare.seed, begin.turn, index)
+        worker, seed = min(share, workers - 1), seed_of(prepare.seed, begin.turn, index)
         mix = OperationMix(
             job,
             worker=worker,
@@ -190,10 +192,10 @@ class WorkerEngine:
 
     def _make_replay_state(self, index: int, job: Job, contents: ReplayedContents) -> ReplayState:
         """This worker's part of a replay; workers beyond its shares have none."""
-        replay, worker = job.replay, self._prepare.worker
+        replay, share = job.replay, self._shares[index]
         assert replay is not None, "the job is a replay"
-        is_idle = worker >= replay.shares
-        path = plan_path(replay.directory, replay.part, worker)
+        is_idle = share >= replay.shares
+        path = plan_path(replay.directory, replay.part, share)
         starts = None
         if replay.is_paced:
             batches = itertools.repeat([NEVER_NS]) if is_idle else planned_starts(path)
@@ -203,7 +205,7 @@ class WorkerEngine:
             ReplayedOperations(None if is_idle else path),
             contents,
             job=job,
-            worker=min(worker, replay.shares - 1),
+            worker=min(share, replay.shares - 1),
             workers=replay.shares,
             left=None,
             plan=starts,
@@ -243,10 +245,10 @@ class WorkerEngine:
 
     def _make_users(self) -> None:
         """Make the virtual users of all jobs; in closed loop they begin one after the other over the ramp."""
-        worker, workers = self._prepare.worker, self._prepare.workers
+        workers = self._prepare.workers
         ramp_ns = self._begin.phase.ramp_s * 1e9
-        for job_state in self._job_states:
-            count = share_of(job_state.job.threads, worker, workers)
+        for job_state, share in zip(self._job_states, self._shares, strict=True):
+            count = share_of(job_state.job.threads, share, workers)
             for index in range(count):
                 number = len(self._users)
                 if isinstance(job_state, ReplayState):
@@ -255,8 +257,8 @@ class WorkerEngine:
                     user = VirtualUser(job_state, number)
                 self._users.append(user)
                 if job_state.plan is None:
-                    share = (index * workers + worker) / job_state.job.threads
-                    user.start_at(self._start_ns + round(ramp_ns * share))
+                    before = (index * workers + share) / job_state.job.threads
+                    user.start_at(self._start_ns + round(ramp_ns * before))
                 else:
                     job_state.idle.append(user)
 

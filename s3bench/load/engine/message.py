@@ -45,7 +45,8 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
 class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Prepare: the number of this worker, and everything that stays the same over the phases.
 
-    Random choices follow from `seed`. Attempts are written to the file `trace`.
+    The keys of new objects beside the data set begin with `new_root`, by default with the root of `data`. Random
+    choices follow from `seed`. Attempts are written to the file `trace`.
     """
 
     worker: int
@@ -53,6 +54,7 @@ class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     target: RequestTarget
     manner: Manner
     data: DataSet
+    new_root: str | None = None
     seed: int = 0
     trace: str | None = None
 

@@ -31,6 +31,9 @@ from s3bench.s3.signing.sigv4 import canonical_path
 
 STAMP_BYTES = 16
 
+FAR = 1 << 40
+"""First number of objects that belong to no data set; each job of a phase has as many numbers for itself."""
+
 _DIGITS = 8
 JOINED_BYTES_MAX = 64 * 1024
 """Bodies up to this size are sent in one piece with their head: copying them costs less than a second piece does."""
@@ -237,26 +240,39 @@ class ObjectSet(Protocol):
 
 
 class Objects:
-    """All objects of one data set, of certain sizes.
+    """All objects of one data set, of certain sizes, and the new ones beside it, numbered from `FAR` on.
 
-    Making it prepares contents and checksums, which may take a second: SHA-256 only where `signs_payload`, CRC-32 only
-    where `checksum`. Raises `BadInput` for a key file that cannot be read.
+    Their keys begin with `new_root`, by default with the root of the data set. Making it prepares contents and
+    checksums, which may take a second: SHA-256 only where `signs_payload`, CRC-32 only where `checksum`. Raises
+    `BadInput` for a key file that cannot be read.
     """
 
     def __init__(
-        self, data: DataSet, sizes: Sizes, *, bucket: str, workers: int, signs_payload: bool, checksum: bool
+        self,
+        data: DataSet,
+        sizes: Sizes,
+        *,
+        bucket: str,
+        workers: int,
+        signs_payload: bool,
+        checksum: bool,
+        new_root: str | None = None,
     ) -> None:
+        new_root = data.root if new_root is None else new_root
         self._bucket = bucket
         self._workers = workers
         self._in_directories = data.layout is Layout.WORKER
         self._root = data.root
         self._encoded_root = canonical_path("/" + data.root)
+        self._new_root = new_root
+        self._encoded_new_root = canonical_path("/" + new_root)
         self._listed = read_key_file(data.key_file) if data.key_file is not None else None
         self._paths = tuple(canonical_path("/" + listed.key) for listed in self._listed or ())
         self._slots = _sizes_of_slots(sizes)
         self._mask = len(self._slots) - 1
         seed = f"{data.run}\n{data.root}"
         self._stamp = Stamps(seed).of
+        self._new_stamp = Stamps(f"{data.run}\n{new_root}").of
         if data.payload.compressible < 1:
             raise BadInput(
                 f"the payload cannot be compressible by {data.payload.compressible:g}",
@@ -274,17 +290,19 @@ class Objects:
         """The whole key of an object."""
         if self._listed is not None:
             return self._listed[number].key
+        root = self._root if number < FAR else self._new_root
         if self._in_directories:
-            return f"{self._root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
-        return numbered_key(self._root, number)
+            return f"{root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
+        return numbered_key(root, number)
 
     def path(self, number: int) -> str:
         """The key as a path, canonical as SigV4 wants it, with a leading slash and without the bucket."""
         if self._listed is not None:
             return self._paths[number]
+        root = self._encoded_root if number < FAR else self._encoded_new_root
         if self._in_directories:
-            return f"{self._encoded_root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
-        return numbered_key(self._encoded_root, number)
+            return f"{root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
+        return numbered_key(root, number)
 
     def copy_source(self, number: int) -> str:
         """The object as x-amz-copy-source names it: bucket and key, encoded."""
@@ -299,7 +317,8 @@ class Objects:
         """The contents of an object of ours."""
         assert self._listed is None, "the contents of others' objects are unknown"
         window = self._whole[slot_of(number) & self._mask]
-        return ObjectBody(window, self._stamp(number)[window.own])
+        stamp = self._stamp if number < FAR else self._new_stamp
+        return ObjectBody(window, stamp(number)[window.own])
 
     def expected(self, number: int) -> tuple[int | None, ExpectedBody | None]:
         """Size and contents of an object; of others' what their key file says, `None` where it says nothing."""

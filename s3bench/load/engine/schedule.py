@@ -4,11 +4,12 @@ The planned times follow from the rate and a seed alone, so that no response, ho
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.load.profile.profile import Arrivals, RateChange
+from s3bench.load.profile.profile import Arrivals, Phase, RateChange
 
 _BATCH = 1024
 _NS_PER_S = 1e9
@@ -46,6 +47,15 @@ def planned_batches(
 def share_of(total: int, index: int, count: int) -> int:
     """The share of `total` that number `index` of `count` gets: as even as possible, and all add up to `total`."""
     return total // count + (index < total % count)
+
+
+def first_workers(phase: Phase, workers: int) -> tuple[int, ...]:
+    """For each job, the worker that gets its first share: the one after that with the last thread of the job before.
+
+    So the threads of all jobs together are spread as evenly as possible, also where each job has few.
+    """
+    before = accumulate((job.threads for job in phase.jobs[:-1]), initial=0)
+    return tuple(threads % max(1, workers) for threads in before)
 
 
 def _counts(arrivals: Arrivals, seed: int, worker: int, workers: int) -> Iterator[npt.NDArray[np.float64]]:

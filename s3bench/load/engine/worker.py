@@ -82,6 +82,7 @@ class Contents:
         if found is None:
             prepare = self._prepare
             data = prepare.data.of(sizes)
+            new = msgspec.structs.replace(prepare.data, root=prepare.new_root or prepare.data.root)
             found = self._made[sizes, theirs] = Objects(
                 data if theirs else msgspec.structs.replace(data, key_file=None),
                 sizes,
@@ -89,6 +90,7 @@ class Contents:
                 workers=prepare.workers,
                 signs_payload=prepare.manner.signs_payload,
                 checksum=prepare.manner.checksum,
+                new_root=new.of(sizes).root,
             )
         return found
 

@@ -3,6 +3,7 @@
 Each rule yields the key of a profile file and the complaint; callers add the place, a JSON path or an option.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -84,9 +85,15 @@ def check_rates(levels: Sequence[RateChange]) -> Iterator[Fault]:
 
 def check_phase(phase: Phase) -> Iterator[Fault]:
     """Yield the contradictions within a phase, its jobs excluded."""
+    duration_s = math.inf if phase.duration_s is None else phase.duration_s
     for key, seconds in (("warmup", phase.warmup_s), ("ramp", phase.ramp_s)):
-        if phase.duration_s is not None and seconds >= phase.duration_s:
-            yield key, Complaint(f"takes {seconds:g} s of the phase's {phase.duration_s:g} s", "make it shorter")
+        if seconds >= duration_s:
+            yield key, Complaint(f"takes {seconds:g} s of the phase's {duration_s:g} s", "make it shorter")
+        elif key == "warmup" and math.ceil(seconds) >= duration_s:
+            what = (
+                f"of {seconds:g} s leaves nothing to measure: measuring begins at the next whole second, and the phase "
+            )
+            yield key, Complaint(what + f"ends after {duration_s:g} s", "make it shorter, or the phase longer")
     if phase.ramp_s and any(job.rate is not None and job.rate.changes for job in phase.jobs):
         yield "ramp", Complaint("cannot be combined with `rates`", "take it out, and write lower rates first")
     if phase.stable and phase.duration_s is None:

@@ -138,8 +138,8 @@ class LiveBucket:
             count += 1
         return count
 
-    def remove_run(self, run: str, *, first_number: int = 0) -> CleanUpResult:
-        """Remove the objects of a run, those from `first_number` on, and abort its uploads.
+    def remove_run(self, run: str) -> CleanUpResult:
+        """Remove the objects of a run, and abort its uploads.
 
         Raises `S3BenchError` if the server rejects a request, or if its responses cannot be right.
         """
@@ -149,10 +149,9 @@ class LiveBucket:
 
         def ours() -> Iterator[str]:
             for item in below.objects():
-                number = _number_of(item.key, root, _OF_A_RUN)
-                if number is None:
+                if _number_of(item.key, root, _OF_A_RUN) is None:
                     foreign.append(item.key)
-                elif number >= first_number:
+                else:
                     yield item.key
 
         objects = below.delete(ours())

@@ -83,8 +83,8 @@ def check_ports(profile: Profile, capacity: Capacity, *, workers: int, nodes: in
 
 def _threads(phase: Phase, workers: int) -> int:
     """The most connections that one worker makes."""
-    shares = sum(-(-job.threads // workers) for job in phase.jobs)
-    return max(shares, -(-_PREPARING_THREADS // workers))
+    threads = max(sum(job.threads for job in phase.jobs), _PREPARING_THREADS)
+    return -(-threads // workers)
 
 
 def _check_rate(phase: Phase, workers: int) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.engine.objects import FAR
+from s3bench.load.engine.schedule import first_workers
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase
 from s3bench.load.profile.sizes import Sizes
@@ -16,17 +18,18 @@ from s3bench.load.profile.sizes import Sizes
 OBJECTS = 1000
 """Default size of a data set."""
 
-FAR = 1 << 40
-"""First number of objects that belong to no data set; each job of a phase has as many numbers for itself."""
-
 _FILLING = frozenset({OperationKind.PUT, OperationKind.MULTIPART})
 
 
 class Inventory:
-    """The objects of one run. `present` tells what a run that is used again has, by the slots of the sizes."""
+    """The objects of one run. `present` tells what a run that is used again has, by the slots of the sizes.
 
-    def __init__(self, present: Mapping[Sizes, int] | None = None) -> None:
+    If it `is_reused`, phases add nothing to its data set.
+    """
+
+    def __init__(self, present: Mapping[Sizes, int] | None = None, *, is_reused: bool = False) -> None:
         self._available = {sizes.slots: count for sizes, count in (present or {}).items()}
+        self._is_reused = is_reused
         self._loose = 1
 
     def available(self, sizes: Sizes) -> int:
@@ -60,18 +63,20 @@ class Inventory:
         """Whether what a job writes becomes the data set: no other has its sizes, and there are no such objects yet."""
         others = sum(other.sizes.slots == job.sizes.slots for other in phase.jobs) > 1
         only_new = set(job.kinds) <= _FILLING and not job.overwrite
-        return only_new and not others and not self.available(job.sizes)
+        return only_new and not others and not self.available(job.sizes) and not self._is_reused
 
     def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[PhaseEnded]) -> None:
         """Update the counts after a phase that wrote or deleted; `filling` is `fills` of each job before it."""
+        first = first_workers(phase, len(ended))
         for index, job in enumerate(phase.jobs):
             if filling[index]:
-                writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers
+                in_order = (*ended[first[index] :], *ended[: first[index]])
+                writers = in_order[: job.threads]  # a worker without a thread writes nothing, and has no numbers
                 self.set_available(job.sizes, _gapless([report.written[index] for report in writers]))
             elif job.kinds == (OperationKind.DELETE,):
                 self.set_available(job.sizes, 0)
 
 
 def _gapless(written: Sequence[int]) -> int:
-    """How many numbers from 0 on are there, when worker w of W wrote `written[w]` numbers w, w + W, w + 2 W ..."""
+    """How many numbers from 0 on are there, when share w of W wrote `written[w]` numbers w, w + W, w + 2 W ..."""
     return min((count * len(written) + worker for worker, count in enumerate(written)), default=0)

@@ -21,16 +21,26 @@ _WELL = "200"
 
 
 def write_object_log(
-    log: Path, trace: Path, data: DataSet, sizes: Iterable[Sizes], *, bucket: str, workers: int
+    log: Path, trace: Path, data: DataSet, sizes: Iterable[Sizes], *, bucket: str, workers: int, new_root: str
 ) -> int:
-    """Write the log from the `trace` of the run; gives how many lines it has: two of what was written twice."""
+    """Write the log from the `trace` of the run; gives how many lines it has: two of what was written twice.
+
+    The keys of new objects beside the data set begin with `new_root`.
+    """
     ours = msgspec.structs.replace(data, key_file=None)
-    contents = {
-        ours.of(each).root: Objects(
-            ours.of(each), each, bucket=bucket, workers=workers, signs_payload=False, checksum=False
+    new = msgspec.structs.replace(ours, root=new_root)
+    contents: dict[str, Objects] = {}
+    for each in dict.fromkeys(sizes):
+        root = new.of(each).root
+        contents[root] = contents[ours.of(each).root] = Objects(
+            ours.of(each),
+            each,
+            bucket=bucket,
+            workers=workers,
+            signs_payload=False,
+            checksum=False,
+            new_root=root,
         )
-        for each in dict.fromkeys(sizes)
-    }
     count = 0
     with trace.open(encoding="utf-8", newline="") as file, log.open("w", encoding="utf-8") as out:
         for row in csv.DictReader(file):

@@ -29,15 +29,24 @@ _MULTIPART_FROM_BYTES = 1024**3
 class RunRules:
     """The rules of a run: the manner of its requests, its data, and whether the user wants it to end.
 
-    Random choices follow from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
-    number.
+    The keys of new objects beside the data set begin with `new_root`, by default with the root of `data`. Random
+    choices follow from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its number.
     """
 
     manner: Manner
     data: DataSet
+    new_root: str | None = None
     seed: int = 0
     trace: Path | None = None
     is_over: Callable[[], bool] = lambda: False
+
+
+class PhaseCutShort(MachineError):
+    """A phase that ended early because of `error`; `aggregation` has what was measured until then."""
+
+    def __init__(self, error: S3BenchError, aggregation: PhaseAggregation) -> None:
+        super().__init__(error.what, error.why, error.fix)
+        self.aggregation = aggregation
 
 
 class LoadRun:
@@ -56,6 +65,7 @@ class LoadRun:
                     target=target,
                     manner=rules.manner,
                     data=rules.data,
+                    new_root=rules.new_root,
                     seed=rules.seed,
                     trace=None if rules.trace is None else str(part_of(rules.trace, worker)),
                 )
@@ -121,12 +131,18 @@ class LoadRun:
             )
 
     def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
-        """Run a phase; yields its aggregation every second, and returns it at the end."""
+        """Run a phase; yields its aggregation every second, and returns it at the end.
+
+        Raises `PhaseCutShort` if the workers cannot go on.
+        """
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
         first_numbers = self._inventory.first_numbers(settled)
         aggregation = self._aggregation(settled)
-        yield from self._perform(settled, aggregation, first_numbers=first_numbers)
+        try:
+            yield from self._perform(settled, aggregation, first_numbers=first_numbers)
+        except S3BenchError as error:
+            raise PhaseCutShort(error, aggregation) from error
         self._inventory.after(settled, filling, aggregation.ended)
         return aggregation
 

@@ -26,9 +26,9 @@ from s3bench.load.profile.sizes import Sizes
 from s3bench.load.session.bucket import CleanUpResult, new_run, root_of
 from s3bench.load.session.calibration import calibrate, calibrated, lone
 from s3bench.load.session.capacity import RATE_PER_WORKER_MAX
-from s3bench.load.session.inventory import FAR, Inventory
+from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.object_log import write_object_log
-from s3bench.load.session.running import LoadRun, RunRules
+from s3bench.load.session.running import LoadRun, PhaseCutShort, RunRules
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate, SloSearch
 from s3bench.load.session.worker_pool import WorkerPool
@@ -48,15 +48,16 @@ _GUESS_S = 3.0
 class Terms:
     """The terms of a session beside its profile.
 
-    `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
-    `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
-    measures this machine's ceiling for each phase. All attempts are written to the file `trace`. Random choices, such
-    as the next object, follow from `seed`. `preparing` writes the objects that a replay needs.
+    `run` is the run that is made; it reads the data set of the run `reused`, if any. Objects named in `key_file`, or
+    listed under the prefix `existing`, are read instead of our own. With `slo` the highest rate that holds it is
+    searched for. `calibrates` measures this machine's ceiling for each phase. All attempts are written to the file
+    `trace`. Random choices, such as the next object, follow from `seed`. `preparing` writes the objects that a replay
+    needs.
     """
 
     workers: int
     run: str = field(default_factory=new_run)
-    reused: bool = False
+    reused: str | None = None
     key_file: Path | None = None
     existing: str | None = None
     slo: Slo | None = None
@@ -118,8 +119,8 @@ class Session:
         with contextlib.ExitStack() as stack:
             key_file, listed = self._existing()
             data = DataSet(
-                run=self.terms.run,
-                root=root_of(self.terms.run),
+                run=self.terms.reused or self.terms.run,
+                root=root_of(self.terms.reused or self.terms.run),
                 payload=self._profile.payload,
                 layout=self._profile.layout,
                 key_file=None if key_file is None else str(key_file),
@@ -127,6 +128,7 @@ class Session:
             self._rules = RunRules(
                 manner=self._profile.manner,
                 data=data,
+                new_root=root_of(self.terms.run),
                 seed=self.terms.seed,
                 trace=self.terms.trace,
                 is_over=self.terms.is_over,
@@ -152,7 +154,13 @@ class Session:
         sizes = [job.sizes for phase in self._profile.phases for job in phase.jobs]
         assert self.terms.trace is not None, "the log is made from the trace"
         return write_object_log(
-            log, self.terms.trace, self._rules.data, sizes, bucket=self._site.bucket.name, workers=self.terms.workers
+            log,
+            self.terms.trace,
+            self._rules.data,
+            sizes,
+            bucket=self._site.bucket.name,
+            workers=self.terms.workers,
+            new_root=root_of(self.terms.run),
         )
 
     def events(self) -> Iterator[Event]:
@@ -183,13 +191,13 @@ class Session:
         return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
 
     def clean_up(self) -> CleanUpResult:
-        """Remove what the run wrote; the data set of a reused run stays.
+        """Remove what the run wrote; the data set of a reused run stays, also what was added to it.
 
         Without anything written it makes no request: a server that hangs would delay the end.
         """
         if not self._wrote:
             return CleanUpResult()
-        return self._site.bucket.remove_run(self.terms.run, first_number=FAR if self.terms.reused else 0)
+        return self._site.bucket.remove_run(self.terms.run)
 
     def _prepared(self, phase: Phase) -> Iterator[Event]:
         """Write the objects that the phase reads and that are not there."""
@@ -205,12 +213,19 @@ class Session:
 
     def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Generator[Event, None, Measured]:
         started_at = self._now()
-        aggregation = yield from self._watched(self._measure(phase))
+        try:
+            result = (yield from self._watched(self._measure(phase))).measure(known)
+        except PhaseCutShort as cut:
+            result = cut.aggregation.measure(known)
+            if not result.window_s:
+                raise
+            loss = f"the phase ended early: {'; '.join(filter(None, (cut.what, cut.why, cut.fix)))}"
+            result = replace(result, losses=(*result.losses, loss))
         measured = Measured(
             phase=phase,
             loop=loop,
             started_at=started_at,
-            result=aggregation.measure(known),
+            result=result,
             memory_bytes_max=self._pool.memory_bytes_max(),
         )
         yield measured
@@ -311,14 +326,14 @@ class Session:
         for sizes in {job.sizes for phase in self._profile.phases for job in phase.jobs}:
             if listed:
                 present[sizes] = listed
-            elif self.terms.reused:
+            elif self.terms.reused is not None:
                 present[sizes] = self._site.bucket.gapless(data.of(sizes).root)
-        if self.terms.reused and not any(present.values()):
+        if self.terms.reused is not None and not any(present.values()):
             raise BadInput(
-                f"run {self.terms.run} has no objects of these sizes in bucket {self._site.bucket.name!r}",
+                f"run {self.terms.reused} has no objects of these sizes in bucket {self._site.bucket.name!r}",
                 fix="pass the sizes that it was written with, or remove --reuse",
             )
-        return Inventory(present)
+        return Inventory(present, is_reused=self.terms.reused is not None)
 
 
 def _pool(workers: int, directory: Path) -> Workers:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-from s3bench.errors import MachineError
+from s3bench.errors import MachineError, S3BenchError
 from s3bench.load.engine.channel import coordinator_channel
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
@@ -98,16 +98,11 @@ class WorkerPool:
         """Let each worker do its part, all from the same moment on; yields their records, and how each ended.
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
-        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
+        second when nothing came, so that who listens can look after other things. When one fails, the others are
+        stopped, and `S3BenchError` is raised after their last records.
         """
-        for channel, order in zip(self._channels, orders, strict=True):
-            self._send(channel, order)
-        for worker, channel in enumerate(self._channels):
-            report = self._receive(worker, channel, limit_s=_START_S)
-            assert isinstance(report, PhaseReady), report
-        start = StartPhase(start_ns=start_ns())
-        for channel in self._channels:
-            self._send(channel, start)
+        self._start_phase(orders, start_ns)
+        failure: S3BenchError | None = None
         with _without_preempting(), selectors.DefaultSelector() as selector:
             for worker, channel in enumerate(self._channels):
                 selector.register(channel, selectors.EVENT_READ, worker)
@@ -117,16 +112,25 @@ class WorkerPool:
                     yield None
                 for key, _ in ready:
                     worker = key.data
-                    report = self._receive(worker, self._channels[worker], limit_s=_TALK_S)
+                    try:
+                        report = self._receive(worker, self._channels[worker], limit_s=_TALK_S)
+                    except MachineError as error:
+                        selector.unregister(key.fileobj)
+                        failure = failure or error
+                        self.stop()
+                        continue
                     assert isinstance(report, IntervalRecord | PhaseEnded), report
                     if isinstance(report, PhaseEnded):
                         selector.unregister(key.fileobj)
                     yield report
+        if failure is not None:
+            raise failure
 
     def stop(self) -> None:
-        """Let all workers start no more operations; their reports still come."""
+        """Let all workers start no more operations; their reports still come, except of one that is gone."""
         for channel in self._channels:
-            self._send(channel, StopPhase())
+            with contextlib.suppress(ChannelClosed):
+                channel.send(StopPhase(), limit_s=_TALK_S)
 
     def kill(self) -> None:
         """Kill all workers at once; may be called while another thread receives their reports."""
@@ -148,6 +152,16 @@ class WorkerPool:
         self._stack.callback(process.end, _STOP_S)
         self._processes.append(process)
         self._channels.append(coordinator_channel(process.control))
+
+    def _start_phase(self, orders: tuple[BeginPhase, ...], start_ns: Callable[[], int]) -> None:
+        for channel, order in zip(self._channels, orders, strict=True):
+            self._send(channel, order)
+        for worker, channel in enumerate(self._channels):
+            report = self._receive(worker, channel, limit_s=_START_S)
+            assert isinstance(report, PhaseReady), report
+        start = StartPhase(start_ns=start_ns())
+        for channel in self._channels:
+            self._send(channel, start)
 
     def _send(self, channel: Channel[Order, Report], order: Order) -> None:
         try:

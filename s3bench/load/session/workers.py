@@ -29,7 +29,8 @@ class Workers(AbstractContextManager["Workers"], Protocol):
     def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[PhaseReport]:
         """Let each worker do its part, all from the same moment on; yields their reports.
 
-        Yields `None` about once a second without one. Raises `S3BenchError` if the run cannot continue.
+        Yields `None` about once a second without one. Raises `S3BenchError` if the run cannot continue, after all
+        reports that there are.
         """
 
     def stop(self) -> None:

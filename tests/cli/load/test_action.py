@@ -8,6 +8,7 @@ from typing import Any, Self
 import pytest
 
 from s3bench.cli.main import main
+from s3bench.errors import MachineError
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.operation import OperationKind
@@ -18,10 +19,12 @@ from s3bench.load.session.bucket import CleanUpResult, LiveBucket
 from s3bench.load.session.session import Event, Measured, Terms
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
+from s3bench.results.document import parse_document
 from tests.load.fakepool import Named
 from tests.report.loads import load as figures
 
 RUN = "0123456789ab"
+FORMER = "ba9876543210"
 
 
 class FakeSession:
@@ -94,6 +97,10 @@ def measured(*, contradiction: str = "", losses: tuple[str, ...] = (), **changes
     )  # fmt: skip
 
 
+def warnings_of(path: str) -> tuple[str, ...]:
+    return parse_document(Path(path).read_bytes(), source=path).warnings
+
+
 def found(rate_per_s: float | None, words: str, *, is_undecided: bool = False) -> HighestRate:
     return HighestRate(rate_per_s=rate_per_s, is_limit=False, is_undecided=is_undecided, words=words)
 
@@ -149,10 +156,81 @@ def test_an_interrupted_clean_up_says_which_objects_remain_and_how_to_delete_the
     assert f"s3bench: objects of run {RUN} remain: s3bench load ... --clean-up {RUN} deletes them\n" in stderr
 
 
-def test_what_remains_of_a_reused_run_is_not_all_to_be_deleted(session: type[FakeSession], load: Load) -> None:
+def test_a_run_that_reuses_another_writes_and_leaves_objects_of_its_own(session: type[FakeSession], load: Load) -> None:
     session.fault = KeyboardInterrupt()
-    _, stderr = load("--mix", "get=1,put=1", "--reuse", RUN)
-    assert f"--clean-up {RUN} deletes them and the data set" in stderr
+    _, stderr = load("--mix", "get=1,put=1", "--reuse", FORMER)
+    assert f"run {RUN} reads the objects of run {FORMER}, and writes under s3bench/{RUN}/ in bucket data\n" in stderr
+    assert f"objects of run {RUN} remain: s3bench load ... --clean-up {RUN} deletes them\n" in stderr
+
+
+def test_new_objects_that_are_kept_beside_a_reused_run_are_no_data_set(session: type[FakeSession], load: Load) -> None:
+    session.happens = (measured(),)
+    _, stderr = load("--mix", "get=1,put=1", "--reuse", FORMER, "--keep")
+    assert f"s3bench: run {RUN} is kept: --clean-up {RUN} deletes them\n" in stderr
+
+
+def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession], load: Load) -> None:
+    session.happens = (measured(operations=0, unfinished=4),)
+    code, stderr = load("--operation", "put", "-q")
+    assert code == 1
+    assert stderr == (
+        "s3bench: put: no operation ended in the 10.0 s that were measured, and 4 were wanted: check the endpoint, "
+        "or pass a longer --duration\n"
+    )
+
+
+def test_a_phase_in_which_nothing_was_wanted_is_no_failure(session: type[FakeSession], load: Load) -> None:
+    session.happens = (measured(operations=0, unfinished=0),)
+    assert load("--operation", "put", "-q") == (0, "")
+
+
+def test_an_error_is_recorded_in_a_document_that_has_results_already(
+    session: type[FakeSession], load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def events(_: FakeSession) -> Iterator[Event]:
+        yield measured()
+        raise MachineError("the objects to be read could not be written")
+
+    monkeypatch.setattr(session, "events", events)
+    code, _ = load("--operation", "put", "--loops", "4")
+    assert code == 4
+    assert warnings_of("results.json")[-1] == (
+        "the run ended early, with 1 of 4 phases complete: the objects to be read could not be written"
+    )
+
+
+def test_a_loss_is_recorded_with_what_did_not_run(session: type[FakeSession], load: Load) -> None:
+    session.happens = (measured(), measured(losses=("the phase ended early: load worker 1 ended",)))
+    code, _ = load("--operation", "put", "--loops", "4")
+    assert code == 4
+    assert warnings_of("results.json")[-1] == (
+        "the run ended early, with 1 of 4 phases complete: workers were lost in put"
+    )
+
+
+def test_a_clean_up_that_fails_after_the_last_phase_makes_no_early_end(session: type[FakeSession], load: Load) -> None:
+    session.happens, session.fault = (measured(),), OSError("the server is gone")
+    code, _ = load("--operation", "put")
+    assert code == 4
+    assert not any("ended early" in warning for warning in warnings_of("results.json"))
+
+
+@pytest.mark.parametrize("happens", [(), (measured(contradiction="nothing was measured"),)])
+def test_where_nothing_was_measured_the_former_document_stays(
+    session: type[FakeSession], load: Load, happens: tuple[Event, ...]
+) -> None:
+    Path("results.json").write_text("former", encoding="utf-8")
+    session.happens = happens
+    _, stderr = load("--operation", "put", "--force")
+    assert Path("results.json").read_text(encoding="utf-8") == "former"
+    assert "s3bench: nothing was measured, so results.json was not changed\n" in stderr
+
+
+def test_a_former_document_is_replaced_by_the_first_measurement(session: type[FakeSession], load: Load) -> None:
+    Path("results.json").write_text("former", encoding="utf-8")
+    session.happens = (measured(),)
+    assert load("--operation", "put", "--force", "-q") == (0, "")
+    assert Path("results.json").read_text(encoding="utf-8").startswith("{")
 
 
 def test_a_clean_up_needs_the_first_endpoint_alone(

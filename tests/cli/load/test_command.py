@@ -194,6 +194,13 @@ def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypat
     assert Path("trace.csv.txt").read_text(encoding="utf-8") == "precious"
 
 
+def test_a_profile_that_overwrites_is_refused_with_a_run_to_reuse(tmp_path: Path) -> None:
+    profile = tmp_path / "p.yaml"
+    profile.write_text("mix: {get: 1, put: 1}\noverwrite: true\n", encoding="utf-8")
+    error = refusal(*LIVE, profile, "--reuse", "0123456789ab")
+    assert error.what == "--reuse cannot be combined with the profile's `overwrite`"
+
+
 def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "very-secret-0123456789"
     monkeypatch.setattr("sys.argv", ["s3bench", "load", "-a", "key", "-s", secret, f"--secret-key={secret}"])

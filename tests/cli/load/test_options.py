@@ -393,6 +393,7 @@ def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
         ("--range 1MiB --size 1KiB", "--range is 1.00 MiB, more than any object has"),
         ("--operation range", "--range is missing"),
         ("--operation put --range 1K", "--range needs the operation range"),
+        ("--duration 1.8s --warmup 1.5s", "--warmup of 1.5 s leaves nothing to measure: measuring begins at the next "),
         ("--warmup 60", "--warmup takes 60 s of the phase's 5 s"),
         ("--payload zero --compressible 2", "--compressible needs random data"),
         ("--mix get=1,delete=1", "--mix has delete and no operation that writes"),

@@ -51,6 +51,13 @@ def test_another_program_on_a_node_is_refused(other: dict[str, Any]) -> None:
         mustered(SimulatedSuiteNode(), SimulatedSuiteNode(facts=other))
 
 
+def test_a_stop_ends_the_wait_for_the_processes_of_nodes() -> None:
+    suite = SimulatedSuite(SimulatedSuiteNode(), SimulatedSuiteNode(deaf=frozenset({"ping"})))
+    with pytest.raises(KeyboardInterrupt):
+        run_suite_preflight(suite, SPECS, nodes=None, is_over=lambda: suite.now_s > 2)
+    assert suite.now_s <= 3
+
+
 def test_a_client_that_is_missing_on_a_node_is_refused() -> None:
     missing = {"s5cmd": MissingHere(spec="s5cmd", why="s5cmd is not installed")}
     with pytest.raises(BadInput, match="`s5cmd` is not on node-2") as raised:

@@ -88,6 +88,14 @@ def test_figures_that_contradict_each_other_are_an_error_and_no_measurement() ->
     assert both.errors[0].iteration == 1
 
 
+def test_where_nothing_was_measured_the_error_speaks_of_no_contradiction() -> None:
+    (result,) = results(PhaseAggregation(GETS, workers=1).measure(), GETS, iteration=0, version="0.1.0")
+    assert result.measurements == ()
+    assert [(error.what, error.why) for error in result.errors] == [
+        ("nothing was measured: the phase ended before its first record", "")
+    ]
+
+
 def test_doubts_stand_beside_the_figures_of_all_together_once() -> None:
     aggregation = PhaseAggregation(phase(job(OperationKind.GET, OperationKind.PUT)), workers=2)
     for record in records(closed_loop(length_ns=MS, end_ns=NS), end_ns=NS, workers=2):

@@ -4,6 +4,7 @@ import pytest
 
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import WorkerLost
 from s3bench.load.operation import OperationKind
 from tests.load.aggregations import MS, aggregation, ended, job, phase
 from tests.load.simulated import NS, Operation, closed_loop, records
@@ -81,3 +82,20 @@ def test_a_phase_settles_only_if_it_may_and_not_by_its_warm_up() -> None:
 def test_measuring_twice_gives_the_same() -> None:
     made = aggregation(closed_loop(length_ns=10 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS)
     assert made.measure() == made.measure()
+
+
+def test_a_node_that_was_given_no_thread_is_not_slow() -> None:
+    made = PhaseAggregation(phase(job(threads=2)), workers=3, nodes=3)
+    loop = closed_loop(length_ns=4 * MS, end_ns=3 * NS, workers=2)
+    for record in records(loop, end_ns=3 * NS, workers=3):
+        made.add(record)
+    assert [each.is_straggler for each in made.status().nodes] == [False, False, False]
+    assert not [each for each in made.measure().warnings if "far below the median" in each]
+
+
+def test_the_loss_of_a_node_before_the_start_is_why_nothing_was_measured() -> None:
+    made = PhaseAggregation(phase(), workers=2, nodes=2)
+    made.lose(WorkerLost(node=1, why="its process died"))
+    result = made.measure()
+    assert result.contradiction == f"nothing was measured: {result.losses[0]}"
+    assert result.losses[0].startswith("node-2 was lost: its process died")

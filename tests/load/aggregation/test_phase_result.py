@@ -314,8 +314,15 @@ def test_the_last_part_of_a_second_is_too_short_to_be_stalled() -> None:
 def test_a_phase_that_ended_in_its_warm_up_measured_nothing() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS // 2)
     found = aggregation(loop, phase(warmup_s=1.0), end_ns=NS // 2).measure()
-    assert found.contradiction == "nothing was measured: the phase ended in its warm-up"
+    assert found.contradiction == (
+        "nothing was measured: the phase ended before the first whole second after its warm-up"
+    )
     assert (found.window_s, found.whole.operations, found.whole.operations_rate) == (0.0, 0, 0.0)
+
+
+def test_a_phase_without_a_warm_up_that_ended_at_once_did_not_end_in_a_warm_up() -> None:
+    found = told(phase(), [], ended())
+    assert found.contradiction == "nothing was measured: the phase ended before its first record"
 
 
 def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:

@@ -584,6 +584,32 @@ def test_a_rate_is_not_shared_out_to_workers_without_a_thread(emulator: Runner) 
     assert not any(record.waiting_max for record in second.records)
 
 
+def test_jobs_of_one_thread_each_are_done_by_different_workers(emulator: Runner) -> None:
+    emulator.fill()
+    planned = Rate(per_s=100, arrivals=Arrivals.CONSTANT)
+    jobs = (
+        emulator.job(OperationKind.PUT, operations=5),
+        emulator.job(OperationKind.GET, operations=6),
+        emulator.job(OperationKind.HEAD, operations=7, rate=planned),
+    )
+    done = [emulator.run(*jobs, worker=worker, workers=4, first_number=5000, duration_s=20) for worker in range(4)]
+    kinds = (OperationKind.PUT, OperationKind.GET, OperationKind.HEAD)
+    assert [[outcome.operations(kind) for kind in kinds] for outcome in done] == [
+        [5, 0, 0], [0, 6, 0], [0, 0, 7], [0, 0, 0],
+    ]  # fmt: skip
+    assert [outcome.ended.written for outcome in done] == [(5, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
+
+
+def test_what_the_workers_write_in_a_second_job_has_no_gap(emulator: Runner) -> None:
+    jobs = (emulator.job(OperationKind.HEAD, objects=1), emulator.job(OperationKind.PUT, operations=7, threads=2))
+    first_of_jobs = 3 * 10**7
+    for worker in range(3):
+        emulator.run(*jobs, worker=worker, workers=3, first_number=first_of_jobs, duration_s=0.3)
+    numbers = sorted(int(key.rpartition("/")[2]) for key in keys(emulator))
+    first = first_of_jobs + 10**6
+    assert [number for number in numbers if number >= first_of_jobs] == list(range(first, first + 7))
+
+
 def test_addresses_are_told_by_whether_a_connection_to_them_was_made(emulator: Runner) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen

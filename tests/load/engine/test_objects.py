@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.load.engine.objects import STAMP_BYTES, ObjectBody, Objects, slot_of
+from s3bench.load.engine.objects import FAR, STAMP_BYTES, ObjectBody, Objects, slot_of
 from s3bench.load.engine.pool import BLOCK_BYTES, POOL_BYTES_MAX, Pool
 from s3bench.load.engine.verification import Crc32Body
 from s3bench.load.profile.profile import DataSet, Layout, Payload, PayloadKind
@@ -347,3 +347,18 @@ class TestKeyFile:
         file.touch()
         with pytest.raises(BadInput, match="is empty"):
             objects("1", DataSet(run=RUN, root=ROOT, key_file=str(file)))
+
+
+class TestNewObjectsOfAReusedRun:
+    @pytest.mark.parametrize("layout", list(Layout))
+    def test_they_have_keys_of_their_own_and_the_data_set_keeps_its(self, layout: Layout) -> None:
+        data = DataSet(run=RUN, root=ROOT, layout=layout)
+        alone = objects("100", data)
+        made = Objects(
+            data, fixed(100), bucket="bucket", workers=2, signs_payload=False, checksum=True, new_root="s3bench/new ü/"
+        )
+        assert made.key(FAR - 1) == alone.key(FAR - 1)
+        assert content(made.body(FAR - 1)) == content(alone.body(FAR - 1))
+        assert made.key(FAR) == alone.key(FAR).replace(ROOT, "s3bench/new ü/")
+        assert made.path(FAR) == alone.path(FAR).replace(ROOT, "s3bench/new%20%C3%BC/")
+        assert content(made.body(FAR))[-STAMP_BYTES:] != content(alone.body(FAR))[-STAMP_BYTES:]

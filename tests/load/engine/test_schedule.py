@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.load.engine.schedule import planned_batches, share_of
-from s3bench.load.profile.profile import Arrivals, RateChange
+from s3bench.load.engine.schedule import first_workers, planned_batches, share_of
+from s3bench.load.operation import OperationKind
+from s3bench.load.profile.profile import Arrivals, Job, Phase, RateChange, Share
+from s3bench.load.profile.sizes import fixed
 
 S = 1_000_000_000
 
@@ -104,6 +106,19 @@ def test_shares_are_even_and_add_up(total: int, count: int) -> None:
     shares = [share_of(total, index, count) for index in range(count)]
     assert sum(shares) == total
     assert max(shares) - min(shares) <= 1
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=8), st.integers(1, 20))
+def test_the_threads_of_several_jobs_together_are_shared_as_evenly_as_those_of_one(
+    threads: list[int], workers: int
+) -> None:
+    jobs = tuple(Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1), threads=each) for each in threads)
+    first = first_workers(Phase(jobs=jobs), workers)
+    shares = [
+        sum(share_of(job.threads, (worker - each) % workers, workers) for job, each in zip(jobs, first, strict=True))
+        for worker in range(workers)
+    ]
+    assert shares == [share_of(sum(threads), worker, workers) for worker in range(workers)]
 
 
 @pytest.mark.parametrize("rate_per_s", [1e-12, 1e-300, 5e-324])

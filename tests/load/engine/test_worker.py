@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
@@ -27,6 +28,8 @@ from s3bench.load.engine.message import (
     StartPhase,
     StopPhase,
 )
+from s3bench.load.engine.objects import FAR
+from s3bench.load.engine.worker import Contents
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Manner, Phase, Rate, Share
 from s3bench.load.session.target import find_target
@@ -67,6 +70,16 @@ def test_two_workers_share_phase_after_phase(target: RequestTarget, tmp_path: Pa
             assert not any(stream.losses for record in records for stream in record.streams)
             assert {report.worker for report in reports if isinstance(report, PhaseEnded)} == {0, 1}
             assert all(record.cpu_ns > 0 for record in records)
+
+
+def test_new_objects_of_a_reused_run_are_below_another_root(target: RequestTarget) -> None:
+    [plain] = orders(target, 1)
+    prepare = msgspec.structs.replace(plain, new_root="s3bench/ba9876543210/")
+    [job] = begin(OperationKind.PUT).phase.jobs
+    read, written = Contents(prepare).of(job)
+    assert read.key(0) == Contents(plain).of(job)[0].key(0)
+    assert read.key(0).startswith(DATA.root)
+    assert written.key(FAR).startswith("s3bench/ba9876543210/")
 
 
 def test_a_stop_ends_a_phase(target: RequestTarget, tmp_path: Path) -> None:

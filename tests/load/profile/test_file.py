@@ -1,6 +1,7 @@
 """Load profiles in our own form: what is read, what is refused, and the way back."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,9 @@ WRONG: dict[str, list[str]] = {
     "rates: [5]": ["$.rates[0] (line 1): is the number 5, not a time and a rate"],
     "ramp: 2s\nrates: [{after: 0, rate: 1}, {after: 9, rate: 2}]": ["$.ramp (line 1): cannot be combined with `rates`"],
     "warmup: 60": ["$.warmup (line 1): takes 60 s of the phase's 60 s"],
+    "duration: 1.8s\nwarmup: 1.5s": [
+        "$.warmup (line 2): of 1.5 s leaves nothing to measure: measuring begins at the next"
+    ],
     "ramp: 2m": ["$.ramp (line 1): takes 120 s"],
     "operations: 5\nstable: true": ["$.stable (line 2): needs a time limit"],
     "payload: zero\ncompressible: 2": ["$.compressible (line 2): needs random data"],
@@ -391,7 +395,7 @@ def phases(draw: st.DrawFn, *, name: str) -> Phase:
         name=name,
         jobs=own,
         duration_s=duration_s,
-        warmup_s=0.0 if duration_s is None else duration_s * draw(st.floats(0, 0.9)),
+        warmup_s=0.0 if duration_s is None else draw(st.floats(0, max(0, math.ceil(duration_s) - 1))),
         ramp_s=0.0 if duration_s is None or changes else duration_s * draw(st.floats(0, 0.9)),
         stable=duration_s is not None and draw(st.booleans()),
         dimensions=tuple(draw(st.lists(st.dictionaries(LABELS, LABELS, min_size=1, max_size=1), max_size=2))),

@@ -105,10 +105,3 @@ def test_a_data_set_is_as_long_as_it_has_no_gap(bucket: LiveBucket, client: "bot
         client.put_object(Bucket="mine", Key=ROOT + name, Body=b"")
     assert bucket.gapless(ROOT) == 3
     assert bucket.gapless("s3bench/none/") == 0
-
-
-def test_of_a_run_that_is_used_again_only_new_objects_are_removed(bucket: LiveBucket, client: "boto3.client") -> None:
-    for number in (0, 7, 1 << 40):
-        client.put_object(Bucket="mine", Key=f"{ROOT}{number:08d}", Body=b"")
-    assert bucket.remove_run(RUN, first_number=1 << 40).objects == 1
-    assert keys_of(client) == [f"{ROOT}00000000", f"{ROOT}00000007"]

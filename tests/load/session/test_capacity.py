@@ -58,6 +58,13 @@ def test_threads_need_descriptors_in_each_worker() -> None:
         check_capacity(profile(threads=2 * (64 - DESCRIPTORS_OWN) + 1), few, workers=2)
 
 
+def test_jobs_of_few_threads_share_the_workers_and_their_descriptors() -> None:
+    few = msgspec.structs.replace(MACHINE, descriptors=DESCRIPTORS_OWN + 10)
+    [phase] = profile(threads=1).phases
+    jobs = tuple(msgspec.structs.replace(phase.jobs[0], name=str(number)) for number in range(40))
+    check_capacity(Profile(phases=(msgspec.structs.replace(phase, jobs=jobs),)), few, workers=4)
+
+
 def test_writing_the_data_set_needs_descriptors_too() -> None:
     few = msgspec.structs.replace(MACHINE, descriptors=DESCRIPTORS_OWN + 15)
     assert "48 open files" in refusal(profile(threads=1), few, workers=1)

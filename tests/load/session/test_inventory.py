@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.engine.objects import FAR
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Share
 from s3bench.load.profile.sizes import fixed
@@ -59,6 +60,19 @@ def test_workers_without_a_thread_leave_no_gap() -> None:
     inventory, writing = Inventory(), phase(job(OperationKind.PUT, threads=2))
     inventory.after(writing, [True], [ended(0, 5), ended(1, 5), ended(2, 0)])
     assert inventory.available(SIZES) == 10
+
+
+def test_a_job_whose_first_share_is_another_workers_is_counted_from_there() -> None:
+    inventory = Inventory()
+    both = phase(job(OperationKind.GET, sizes=OTHER), job(OperationKind.PUT, threads=2))
+    inventory.after(both, [False, True], [ended(0, 0, 0), ended(1, 0, 5), ended(2, 0, 4)])
+    assert inventory.available(SIZES) == 9
+
+
+def test_what_phases_write_does_not_become_part_of_the_data_set_of_a_reused_run() -> None:
+    inventory, writing = Inventory({OTHER: 5}, is_reused=True), phase(job(OperationKind.PUT))
+    assert not inventory.fills(writing.jobs[0], writing)
+    assert inventory.first_numbers(writing)[0] >= FAR
 
 
 def test_deleting_alone_leaves_nothing_so_that_the_next_loop_fills_again() -> None:

@@ -1,5 +1,7 @@
 """A session's order of events: data sets, phases, loops, calibration, the search for a search, and the end."""
 
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,13 +18,13 @@ from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import CleanUpResult, LiveBucket
-from s3bench.load.session.inventory import FAR
 from s3bench.load.session.session import Beginning, Event, Measured, Session, Terms
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
 from tests.load.fakepool import FakePool, Told, doing
 
 RUN = "0123456789ab"
+FORMER = "ba9876543210"
 TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
 SIZES = fixed(1000)
 
@@ -34,10 +36,10 @@ class FakeBucket:
 
     def __init__(self, there: int = 0) -> None:
         self.there = there
-        self.removed: list[tuple[str, int]] = []
+        self.removed: list[str] = []
 
     def gapless(self, root: str) -> int:
-        assert root.startswith(f"s3bench/{RUN}/")
+        assert root.startswith((f"s3bench/{RUN}/", f"s3bench/{FORMER}/"))
         return self.there
 
     def write_key_file(self, prefix: str, path: Path, *, keys_max: int) -> int:
@@ -45,8 +47,8 @@ class FakeBucket:
         path.write_text("".join(f"{prefix}{number}\t1000\n" for number in range(self.there)), encoding="utf-8")
         return self.there
 
-    def remove_run(self, run: str, *, first_number: int = 0) -> CleanUpResult:
-        self.removed.append((run, first_number))
+    def remove_run(self, run: str) -> CleanUpResult:
+        self.removed.append(run)
         return CleanUpResult(objects=3)
 
 
@@ -168,7 +170,34 @@ def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_remo
     )
     assert measured.result.whole.operations == 10
     session.clean_up()
-    assert bucket.removed == [(RUN, 0)]
+    assert bucket.removed == [RUN]
+
+
+def failing_after(order: BeginPhase, *, records: int) -> Iterator[Told]:
+    """Does its part for so many records, and then its worker dies."""
+    yield from itertools.islice(doing(order, seconds=2), records)
+    raise MachineError("load worker 0 ended with exit code -9", "it wrote nothing to stderr", "run again")
+
+
+def test_a_worker_that_dies_ends_the_run_with_what_was_measured(pools: list[FakePool], tmp_path: Path) -> None:
+    phases = (phase("one", OperationKind.PUT), phase("two", OperationKind.PUT))
+    with session_of(tmp_path, *phases, loops=2) as session:
+        pools[0].answer = lambda order: doing(order) if len(pools[0].begun) == 1 else failing_after(order, records=1)
+        events = list(session.events())
+    assert list(told(events)) == ["1/4: one", "measured one in loop 0", "2/4: two", "measured two in loop 0"]
+    whole, cut = [event.result for event in events if isinstance(event, Measured)]
+    assert (whole.losses, whole.whole.operations) == ((), 10)
+    assert cut.losses == (
+        "the phase ended early: load worker 0 ended with exit code -9; it wrote nothing to stderr; run again",
+    )
+    assert (cut.whole.operations, cut.window_s) == (5, 1.0)
+
+
+def test_a_worker_that_dies_before_anything_was_measured_is_an_error(pools: list[FakePool], tmp_path: Path) -> None:
+    with session_of(tmp_path, phase("one", OperationKind.PUT)) as session:
+        pools[0].answer = functools.partial(failing_after, records=0)
+        with pytest.raises(MachineError, match="load worker 0 ended with exit code -9"):
+            list(session.events())
 
 
 def test_a_loss_ends_the_search_without_an_answer(pools: list[FakePool], tmp_path: Path) -> None:
@@ -214,12 +243,15 @@ def test_the_site_has_its_turn_every_second_and_a_phase_knows_when_it_began(
 def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(pools: list[FakePool], tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
     with session_of(
-        tmp_path, phase("write", OperationKind.GET, OperationKind.PUT), bucket=bucket, reused=True
+        tmp_path, phase("write", OperationKind.GET, OperationKind.PUT), bucket=bucket, reused=FORMER
     ) as session:
         assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
     assert pools[0].names == ["write"]
+    [prepared] = pools[0].prepared
+    assert (prepared.data.run, prepared.data.root) == (FORMER, f"s3bench/{FORMER}/")
+    assert prepared.new_root == f"s3bench/{RUN}/"
     assert str(session.clean_up()) == "removed 3 objects"
-    assert bucket.removed == [(RUN, FAR)]
+    assert bucket.removed == [RUN]
 
 
 @pytest.mark.usefixtures("pools")
@@ -228,28 +260,29 @@ def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
     with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket) as session:
         list(session.events())
     session.clean_up()
-    assert bucket.removed == [(RUN, 0)]
+    assert bucket.removed == [RUN]
 
 
 @pytest.mark.usefixtures("pools")
 def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
-    with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket, reused=True) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket, reused=FORMER) as session:
         list(session.events())
     assert str(session.clean_up()) == "removed 0 objects"
     assert bucket.removed == []
 
 
 def test_a_run_without_such_objects_cannot_be_used_again(pools: list[FakePool], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="has no objects of these sizes in bucket 'data'"):  # noqa: SIM117 (the raising)
-        with session_of(tmp_path, phase("read", OperationKind.GET), reused=True):
+    complaint = f"run {FORMER} has no objects of these sizes in bucket 'data'"
+    with pytest.raises(BadInput, match=complaint):  # noqa: SIM117 (the raising)
+        with session_of(tmp_path, phase("read", OperationKind.GET), reused=FORMER):
             pass
     assert not pools[0].is_open
 
 
 def test_what_is_no_name_of_a_run_is_refused_before_workers_start(pools: list[FakePool], tmp_path: Path) -> None:
     site = Site(urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()))
-    terms = Terms(workers=1, run="../..", reused=True)
+    terms = Terms(workers=1, run=RUN, reused="../..")
     with pytest.raises(BadInput, match="is not a run ID"):
         Session(site, Profile(phases=()), terms, directory=tmp_path).__enter__()
     assert pools == []

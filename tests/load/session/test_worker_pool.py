@@ -109,9 +109,12 @@ def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(
         reports = pool.perform((begin(duration_s=60.0),) * 2)
         assert isinstance(next(filter(None, reports)), IntervalRecord)
         os.kill(workers[0].pid, signal.SIGKILL)
+        last: list[IntervalRecord | PhaseEnded | None] = []
         with pytest.raises(MachineError, match=r"load worker \d ended with exit code -9") as raised:
-            list(reports)
+            last.extend(reports)
         assert "nothing to stderr" in str(raised.value.why)
+        [survivor] = [report for report in last if isinstance(report, PhaseEnded)]
+        assert f"load worker {1 - survivor.worker} " in raised.value.what
     _, alive = psutil.wait_procs(workers, timeout=WAIT_S)
     assert alive == []
 
