@@ -9,6 +9,7 @@ import os
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -218,7 +219,8 @@ class LoadOutput:
         ):
             width, color = stdout_width(), stdout_paints()
             render = render_matrix if cells(self.document) else render_load
-            print_styled(render(self.document, width=width, color=color))
+            unsaved = None if self._plan.options.output else partial(encode_document, self.document)
+            print_styled(render(self.document, width=width, color=color), unsaved=unsaved)
             if self._plan.options.output is None:
                 click.echo("s3bench: the results were not saved; use -o FILE", err=True)
 
