@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from itertools import pairwise
 from typing import TypeVar
 
 import msgspec
@@ -94,10 +93,6 @@ class CallCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     python_version: str
     functions: tuple[Frame, ...]
     edges: tuple[CallEdge, ...]
-
-    def is_comparable(self, other: "CallCounts") -> bool:
-        """Whether both count the same things."""
-        return (self.mechanism, self.counted_from) == (other.mechanism, other.counted_from)
 
 
 def parse_call_counts(text: str) -> CallCounts:
@@ -199,14 +194,35 @@ class _Change:
         return Fraction(self.more, self.caller_more) <= _CONSEQUENCE_FACTOR * max(before, Fraction(1))
 
 
+def why_incomparable(baseline: Sequence[CallCounts], candidate: Sequence[CallCounts]) -> str:
+    """Say in words why the two sides do not count the same things; empty if they do."""
+    for what_of in (_mechanism, _beginning):
+        before, after = (sorted({what_of(run) for run in side}) for side in (baseline, candidate))
+        if before != after or len(before) > 1:
+            return f"the baseline's are counted {' and '.join(before)}, the candidate's {' and '.join(after)}"
+    return ""
+
+
+def _mechanism(counts: CallCounts) -> str:
+    return f"by {counts.mechanism}"
+
+
+def _beginning(counts: CallCounts) -> str:
+    match counts.counted_from:
+        case CountedFrom.IMPORTS:
+            return "from its first import on"
+        case CountedFrom.PLUG_IN:
+            return "from the loading of its plug-ins on"
+
+
 def count_differences(baseline: Sequence[CallCounts], candidate: Sequence[CallCounts]) -> tuple[Cause, ...]:
     """Tell which calls and imports differ between two versions, each counted in two or three equal runs.
 
     Only calls whose number is the same in all runs of a side count; what differs only because its caller is called
     more or less often is left out, and so is what another version of Python does differently.
-    The probably most expensive come first. Nothing where the sides are not comparable.
+    The probably most expensive come first. Nothing where `why_incomparable` has a reason.
     """
-    if not (baseline and candidate) or not all(a.is_comparable(b) for a, b in pairwise((*baseline, *candidate))):
+    if not (baseline and candidate) or why_incomparable(baseline, candidate):
         return ()
     before, after = [_Run(run) for run in baseline], [_Run(run) for run in candidate]
     changes = _changes(before, after)

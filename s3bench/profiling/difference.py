@@ -17,15 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s3bench.profiling.call_path import MODULE_CODE, CallPath, call_paths
-from s3bench.profiling.explanation import Cause, CauseKind
+from s3bench.profiling.explanation import RUNS_MIN, Cause, CauseKind
 from s3bench.profiling.stack_profile import Frame, StackProfile
 from s3bench.stats.max_statistic import bootstrap_interval, max_statistic_limit, mean_difference
+from s3bench.units import counted
 
 CAUSES_MAX = 20
 """At most so many places are told."""
-
-RUNS_MIN = 5
-"""So many runs a side are needed: with fewer there are too few ways to deal them."""
 
 _ERROR_RATE = 0.05
 _ADDED_SAMPLES = 0.25  # run to run, a time that does not vary differs by this part of a sample, on average
@@ -49,10 +47,12 @@ class TimeDifferences:
 
     `change` is the whole change in seconds per run, candidate minus baseline. The changes of the `causes` have no
     sample in common, so that they can be added; what they leave of it is spread over places that do not stand out.
+    Where nothing could be compared, `incomparable` says why.
     """
 
     change: float
     causes: tuple[Cause, ...] = ()
+    incomparable: str = ""
 
     @property
     def spread(self) -> float:
@@ -67,13 +67,24 @@ def time_differences(
 
     If nothing differs, anything is told with a probability of 5 % at most. `suspected` are places that are known to
     differ: calls as pairs of caller and callee (`Frame.name`), functions as one name. Half of that probability is
-    theirs, so that smaller changes show there. Fewer than `RUNS_MIN` runs a side show nothing.
+    theirs, so that smaller changes show there. Fewer than `RUNS_MIN` runs a side cannot be compared.
     """
     assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
-    enough = all(len(profile.runs) >= RUNS_MIN and _seconds(profile) for profile in (baseline, candidate))
-    if not enough:
-        return TimeDifferences(change=_seconds(candidate) - _seconds(baseline))
+    incomparable = _why_incomparable(baseline, candidate)
+    if incomparable:
+        return TimeDifferences(change=_seconds(candidate) - _seconds(baseline), incomparable=incomparable)
     return _Search(baseline, candidate, suspected).result()
+
+
+def _why_incomparable(baseline: StackProfile, candidate: StackProfile) -> str:
+    runs = min(len(baseline.runs), len(candidate.runs))
+    if runs < RUNS_MIN:
+        few = "is" if runs == 1 else "are"
+        return f"{counted(runs, 'run')} of each side {few} too few to compare ({RUNS_MIN} needed)"
+    for name, profile in (("baseline", baseline), ("candidate", candidate)):
+        if not _seconds(profile):
+            return f"nothing was sampled in the runs of the {name}"
+    return ""
 
 
 class _Search:

@@ -14,15 +14,17 @@ from msgspec.structs import replace
 
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
+from s3bench.errors import ClientFailed, MachineError
 from s3bench.profiling.allocations import AllocationProfile, allocation_differences
-from s3bench.profiling.call_counts import CallCounts, count_differences
+from s3bench.profiling.call_counts import CallCounts, count_differences, why_incomparable
 from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
-from s3bench.profiling.explanation import CPU_METRICS, Cause, Explanation
+from s3bench.profiling.explanation import CPU_METRICS, PAIRS_MIN, RUNS_MIN, Cause, ChangeInterval, Explanation
 from s3bench.profiling.joining import joined, narrowed, suspected_places
 from s3bench.profiling.live import Profiler, SampledSide, find_python_profiler, sample_stacks
 from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange
+from s3bench.profiling.paired_change import paired_change
 from s3bench.profiling.stack_profile import Sampled
 from s3bench.profiling.tables import seconds_per_run
 from s3bench.results.measurement import Failure
@@ -35,6 +37,9 @@ PAIRS_MAX = 40
 COMPARING_HZ = 500
 """Samples per second to compare two sides: what differs by 3 ms is found with twenty runs, with 200 it is not
 (`benchmarks/profile_difference.py`). The profiler slows both sides alike."""
+
+PEAK_RUNS = PAIRS_MIN
+"""Runs of each side whose peak memory is compared, where its change is not known."""
 
 _SeenT = TypeVar("_SeenT")
 _Look = Callable[[ClientRunner, Settings, Conditions, Path], _SeenT | Failure | Unavailable]
@@ -49,7 +54,8 @@ class Explainer:
     """Explains changes, one after the other. `directory` is made, for what profilers write; `now` is the clock.
 
     `find` finds what samples both sides. `sampled` is what is sampled, by the metric where it is `None`, in at most
-    `pairs_max` runs of each side; `say` gets the number of runs so far.
+    `pairs_max` runs of each side; `say` gets the number of runs so far. `fix` is how to get more runs, for a note where
+    there are too few.
     """
 
     directory: Path
@@ -58,10 +64,14 @@ class Explainer:
     sampled: Sampled | None = None
     pairs_max: int = PAIRS_MAX
     say: Callable[[int], None] = lambda _: None
+    fix: str = ""
     _notes: list[str] = field(default_factory=list)
 
     def explain(self, change: ObservedChange) -> Explanation:
-        """Look for what carries the change until its time is over. Raises `MachineError` where a profiler fails."""
+        """Look for what carries the change until its time is over.
+
+        Raises `MachineError` where a profiler fails, `ClientFailed` where the client does while its peak is measured.
+        """
         self.directory.mkdir(mode=0o700, exist_ok=True)
         self._notes = []
         counted = self._counted(change)
@@ -70,11 +80,13 @@ class Explainer:
             benchmark=change.benchmark,
             metric=change.metric,
             change=found.change,
+            interval=found.interval,
             causes=joined(found.causes, counted, change.known, is_more=found.change >= 0),
             unexplained=found.unexplained,
             runs=len(found.sides[1].profile.runs) if found.sides else 0,
             profiler=found.profiler,
             slowdown=found.sides[1].slowdown if found.sides else None,
+            is_compared=found.is_compared,
             notes=tuple(self._notes),
             baseline=found.sides[0].profile if found.sides else None,
             candidate=found.sides[1].profile if found.sides else None,
@@ -88,17 +100,35 @@ class Explainer:
         before, after = (side[0].python_version for side in sides)
         if before != after:
             self._notes.append(f"the two run on different versions of Python: {before} and {after}")
+        if reason := why_incomparable(*sides):
+            self._notes.append(f"calls were not compared: {reason}")
         return count_differences(*sides)
 
     def _allocated(self, change: ObservedChange) -> "_Found":
         """What carries a change of memory, by what is held at the peak."""
-        whole = change.change or 0.0
         missing = "allocations were not looked at"
         sides = self._looked_at(change, profile_memory, AllocationProfile, _MEMORY_RUNS, missing)
         if sides is None:
-            return _Found(change=whole)
+            return _Found(change=change.change or 0.0)
+        whole, interval = self._peak_change(change) if change.change is None else (change.change, None)
         causes = allocation_differences(*sides)
-        return _Found(change=whole, causes=_with_shares(causes, whole), unexplained=_rest(causes, whole))
+        return _Found(change=whole, interval=interval, causes=causes, is_compared=True).with_shares()
+
+    def _peak_change(self, change: ObservedChange) -> tuple[float, ChangeInterval]:
+        """The change of the peak memory, in bytes, in runs in turn in which nothing else is looked at."""
+        peaks: tuple[list[float], list[float]] = ([], [])
+        order = list(zip((change.baseline, change.candidate), peaks, strict=True))
+        for number in range(PEAK_RUNS):
+            for side, found in order:
+                outcome = side.runner.run_once(number, change.settings, "plain", side.conditions)
+                if isinstance(outcome, Failure):
+                    raise ClientFailed(outcome.what, outcome.why)
+                if outcome.peak_memory is None:
+                    raise MachineError("the peak memory of this client is not known here")
+                found.append(float(outcome.peak_memory))
+            order.reverse()
+            self.say(number + 1)
+        return paired_change(*peaks)
 
     def _looked_at(
         self, change: ObservedChange, look: _Look[_SeenT], kind: type[_SeenT], runs: int, missing: str
@@ -130,19 +160,22 @@ class Explainer:
         if isinstance(sides, Failure):
             self._note("stacks were not sampled", sides)
             return nothing
+        self._notes += dict.fromkeys(warning for side in sides for warning in side.warnings)
         baseline, candidate = (side.profile for side in sides)
-        whole = _plain_change(sides, change.metric) if change.change is None else change.change
+        whole, interval = _plain_change(sides, change.metric) if change.change is None else (change.change, None)
         found = time_differences(baseline, candidate, suspected=suspected_places(counted, (baseline, candidate)))
-        causes = _scaled(narrowed(found.causes, counted, (baseline, candidate)), _scale(sides))
-        if change.unit is not Unit.SECONDS:
-            return _Found(change=whole, causes=causes, sides=sides, profiler=profiler.name)
-        return _Found(
+        if found.incomparable:
+            fix = f"; {self.fix}" if self.fix and len(candidate.runs) < RUNS_MIN else ""
+            self._notes.append(f"times were not compared: {found.incomparable}{fix}")
+        timed = _Found(
             change=whole,
-            causes=_with_shares(causes, whole),
-            unexplained=_rest(causes, whole),
+            interval=interval,
+            causes=_scaled(narrowed(found.causes, counted, (baseline, candidate)), _scale(sides)),
             sides=sides,
             profiler=profiler.name,
+            is_compared=not found.incomparable,
         )
+        return timed.with_shares() if change.unit is Unit.SECONDS else timed
 
     def _rounds(self, change: ObservedChange, profiler: Profiler) -> tuple[SampledSide, ...] | Failure:
         """Sample both sides until there is no time for another round."""
@@ -177,19 +210,27 @@ class _Found:
     """What sampling showed of a change, in the metric's unit, and what it leaves unexplained."""
 
     change: float
+    interval: ChangeInterval | None = None
     causes: tuple[Cause, ...] = ()
     unexplained: float | None = None
     sides: tuple[SampledSide, ...] = ()
     profiler: str = ""
+    is_compared: bool = False
 
+    def with_shares(self) -> "_Found":
+        """Add the share of each cause and what all leave of the change, as they have nothing in common.
 
-def _with_shares(causes: Sequence[Cause], whole: float) -> tuple[Cause, ...]:
-    return tuple(replace(cause, share=(cause.change or 0.0) / whole) if whole else cause for cause in causes)
-
-
-def _rest(causes: Sequence[Cause], whole: float) -> float:
-    """What causes that have nothing in common leave of the change."""
-    return whole - sum(cause.change or 0.0 for cause in causes)
+        The same where there may be no change.
+        """
+        if self.interval is not None and self.interval.spans_zero:
+            return self
+        parts = [cause.change or 0.0 for cause in self.causes]
+        causes = self.causes
+        if self.change:
+            causes = tuple(
+                replace(cause, share=part / self.change) for cause, part in zip(self.causes, parts, strict=True)
+            )
+        return dataclasses.replace(self, causes=causes, unexplained=self.change - sum(parts))
 
 
 def _scale(sides: Sequence[SampledSide]) -> float:
@@ -214,8 +255,8 @@ def _scaled(causes: Sequence[Cause], scale: float) -> tuple[Cause, ...]:
     )
 
 
-def _plain_change(sides: Sequence[SampledSide], metric: str) -> float:
-    """The median difference of the total or CPU times of pairs of runs without the profiler, in seconds."""
+def _plain_change(sides: Sequence[SampledSide], metric: str) -> tuple[float, ChangeInterval]:
+    """The difference of the total or CPU times of pairs of runs without the profiler, in seconds."""
     is_cpu = metric in CPU_METRICS
     baseline, candidate = (side.plain_cpu_times if is_cpu else side.plain_times for side in sides)
-    return median(after - before for before, after in zip(baseline, candidate, strict=True))
+    return paired_change(baseline, candidate)

@@ -9,6 +9,13 @@ from s3bench.profiling.stack_profile import StackProfile
 CPU_METRICS = frozenset({"user_cpu_time", "cpu_time", "instructions"})
 """Metrics of the work of the CPU, which are explained by CPU time; the others by the time that the user waits."""
 
+RUNS_MIN = 5
+"""So many sampled runs of each side are needed to compare them: with fewer there are too few ways to deal them."""
+
+PAIRS_MIN = 6
+"""With fewer pairs of runs a change has no interval: five differ all in the same direction in 6 % of cases by chance.
+"""
+
 
 class CauseKind(StrEnum):
     """What kind of thing carries a part of a change."""
@@ -51,27 +58,48 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     share: float | None = None
 
 
+class ChangeInterval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The 95 % interval of a change, in the metric's unit; without bounds from fewer than `PAIRS_MIN` pairs of runs."""
+
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def spans_zero(self) -> bool:
+        """Whether the metric may not have changed at all."""
+        return (self.low is None or self.low <= 0) and (self.high is None or self.high >= 0)
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What carries the change of `metric` in the benchmark with this title.
 
     `change` is the metric's change per run, candidate minus baseline, in its unit (seconds or bytes; a number for a
-    count). `causes` has what is more than noise, the largest part first; what they leave of the change is
-    `unexplained`, in the same unit, `None` if their parts cannot be added. `runs` of each side were profiled with
-    `profiler`; `slowdown` is by which factor a run takes longer under it. `notes` are sentences about what could not be
-    looked at. The two profiles are there where stacks were sampled.
+    count). `interval` is the change's own, `None` where it was tested before, as by a gate. `causes` has what is more
+    than noise, the largest part first; what they leave of the change is `unexplained`, in the same unit, `None` if
+    their parts cannot be added, or if there may be no change. `runs` of each side were profiled with `profiler`;
+    `slowdown` is by which factor a run takes longer under it. `is_compared`: the stacks or the allocations of both
+    sides were compared. `notes` are sentences about what could not be looked at. The two profiles are there where
+    stacks were sampled.
     """
 
     benchmark: str
     metric: str
     change: float
+    interval: ChangeInterval | None = None
     causes: tuple[Cause, ...] = ()
     unexplained: float | None = None
     runs: int = 0
     profiler: str = ""
     slowdown: float | None = None
+    is_compared: bool = True
     notes: tuple[str, ...] = ()
     baseline: StackProfile | None = None
     candidate: StackProfile | None = None
+
+    @property
+    def is_change_detected(self) -> bool:
+        """Whether the change is more than noise."""
+        return self.interval is None or not self.interval.spans_zero
 
     def without_profiles(self) -> "Explanation":
         """The same without the stacks, for a record that keeps them beside it."""

@@ -26,6 +26,7 @@ from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
 from s3bench.run.perf import Perf, find_perf, perf_event_paranoid, why_perf_failed
 from s3bench.run.py_spy import PySpy, find_py_spy, why_py_spy_failed
+from s3bench.units import counted
 
 Profiler = PySpy | Perf
 
@@ -39,9 +40,13 @@ _HASH_SEEDS_FROM = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledSide:
-    """What one side showed so far: its profile, and total and CPU times of runs without the profiler, in seconds."""
+    """What one side showed so far: its profile, and total and CPU times of runs without the profiler, in seconds.
+
+    `unread_lines` of what the profiler wrote could not be read: their samples are missing.
+    """
 
     profile: StackProfile
+    unread_lines: int = 0
     plain_times: tuple[float, ...] = ()
     plain_cpu_times: tuple[float, ...] = ()
 
@@ -51,6 +56,14 @@ class SampledSide:
         if not self.plain_times or not self.profile.runs:
             return None
         return median(run.total_time for run in self.profile.runs) / median(self.plain_times)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the samples."""
+        if not self.unread_lines:
+            return ()
+        lines = counted(self.unread_lines, "line")
+        return (f"{lines} of what the profiler wrote cannot be read, so samples are missing; update s3bench",)
 
 
 def find_profiler(client: FoundClient) -> Profiler | Unavailable:
@@ -92,6 +105,7 @@ def sample_stacks(
     builders = [ProfileBuilder(sampled=sampled, interval_s=profiler.interval_s) for _ in sides]
     readers = [_reader(profiler, side.runner.client, sampled) for side in sides]
     log = directory / f"{profiler.name}.log"
+    unread_lines = [0 for _ in sides]
     plain: list[list[Measurement]] = [[] for _ in sides]
     order = list(range(len(sides)))
     round_number = 0
@@ -112,17 +126,19 @@ def sample_stacks(
             if isinstance(run, Failure):
                 yield msgspec.structs.replace(run, why=run.why or _said(log)[-_SAID_CHARACTERS:])
                 return
-            samples = readers[number](output, log)
+            samples, unread = readers[number](output, log)
+            unread_lines[number] += unread
             builders[number].add(samples, total_time=run.total_time, cpu_time=run.cpu_time or 0.0)
         order.reverse()
         round_number += 1
         yield tuple(
             SampledSide(
                 profile=builder.profile,
+                unread_lines=unread,
                 plain_times=tuple(run.total_time for run in runs),
                 plain_cpu_times=tuple(run.cpu_time or 0.0 for run in runs),
             )
-            for builder, runs in zip(builders, plain, strict=True)
+            for builder, unread, runs in zip(builders, unread_lines, plain, strict=True)
         )
 
 
@@ -155,21 +171,22 @@ def _run(
     return side.runner.run_once(0, settings, "profile", conditions)
 
 
-def _reader(profiler: Profiler, client: FoundClient, sampled: Sampled) -> Callable[[Path, Path], Samples]:
-    """What reads the samples of one run, out of the file that the profiler wrote and its log."""
+def _reader(profiler: Profiler, client: FoundClient, sampled: Sampled) -> Callable[[Path, Path], tuple[Samples, int]]:
+    """What reads the samples of one run, and how many lines are unreadable, out of the profiler's file and its log."""
     if isinstance(profiler, Perf):
         return partial(_read_perf, profiler)
     return partial(_read_py_spy, sampled=sampled, roots=import_roots(client))
 
 
-def _read_py_spy(output: Path, log: Path, *, sampled: Sampled, roots: ImportRoots) -> Samples:
+def _read_py_spy(output: Path, log: Path, *, sampled: Sampled, roots: ImportRoots) -> tuple[Samples, int]:
     try:
         text = output.read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
         raise _not_sampled(why_py_spy_failed(_said(log))) from None
     packages = {root for file in unrooted_files(text) if (root := package_root(Path(file)))}
     roots = replace(roots, directories=(*roots.directories, *sorted(packages)))
-    return parse_py_spy(text, sampled=sampled, roots=roots).samples
+    found = parse_py_spy(text, sampled=sampled, roots=roots)
+    return found.samples, found.malformed
 
 
 @lru_cache(maxsize=10_000)
@@ -181,7 +198,7 @@ def package_root(file: Path) -> str:
     return "" if directory == file.parent else str(directory)
 
 
-def _read_perf(perf: Perf, output: Path, log: Path) -> Samples:
+def _read_perf(perf: Perf, output: Path, log: Path) -> tuple[Samples, int]:
     if not output.is_file():
         raise _not_sampled(why_perf_failed(_said(log), paranoid=perf_event_paranoid()))
     text = output.with_name(_TEXT)
@@ -190,7 +207,7 @@ def _read_perf(perf: Perf, output: Path, log: Path) -> Samples:
         samples = parse_perf(lines)
     if not samples:
         raise _not_sampled(why_perf_failed(""))
-    return samples
+    return samples, 0
 
 
 def _not_sampled(found: Unavailable) -> MachineError:

@@ -1,22 +1,20 @@
 """Runs a client with its memory looked at, apart from everything that is timed."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
-from s3bench.errors import MachineError
 from s3bench.profiling.allocations import AllocationProfile, ProbeReport, parse_probe_report
+from s3bench.profiling.probe_output import probe_output
 from s3bench.results.measurement import Failure
-from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_variables
+from s3bench.run.inspection import Unavailable, inspection_variables
 
 TIMEOUT_FACTOR = 60
 """A run whose memory is looked at may take this many times the timeout."""
 
 _ATTEMPTS = 3
 _FILE = "allocations"
-_SIZE_MAX_BYTES = 256 << 20
 _NO_PROBE = Unavailable(
     reason="memory is looked at in clients written in Python alone, and in aws-cli only in commands that load its"
     " plug-ins"
@@ -51,40 +49,8 @@ def profile_memory(
 def _run(
     runner: ClientRunner, settings: Settings, conditions: Conditions, file: Path, moments: str
 ) -> ProbeReport | Failure | Unavailable:
-    file.unlink(missing_ok=True)
     variables = inspection_variables(allocations_file=file, allocations_moments=moments)
-    outcome = runner.run_once(
-        0,
-        replace(
-            settings,
-            interval_s=None,
-            probes=True,
-            measures_speed=False,
-            keeps_timeline=False,
-            timeout_s=settings.timeout_s * TIMEOUT_FACTOR,
-        ),
-        "allocations",
-        replace(
-            conditions,
-            env={**conditions.env, **STEADY_VARIABLES, **variables},
-            writable=(*conditions.writable, file.parent),
-        ),
-    )
-    return outcome if isinstance(outcome, Failure) else _read(file)
-
-
-def _read(file: Path) -> ProbeReport | Unavailable:
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(_SIZE_MAX_BYTES + 1)
-    except FileNotFoundError:
-        data = b""
-    if not data:
-        return _NO_PROBE
-    if len(data) > _SIZE_MAX_BYTES:
-        raise MachineError(
-            "what the client's process told of its memory cannot be read",
-            f"the file has more than {_SIZE_MAX_BYTES >> 20} MiB",
-            "look at a benchmark with fewer different allocations",
-        )
-    return parse_probe_report(data)
+    written = probe_output(runner, settings, conditions, file, variables, timeout_factor=TIMEOUT_FACTOR)
+    if isinstance(written, Failure):
+        return written
+    return parse_probe_report(written) if written else _NO_PROBE

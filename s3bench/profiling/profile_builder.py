@@ -14,11 +14,6 @@ class ProfileBuilder:
         self._stacks: dict[Stack, int] = {}
         self._runs: list[ProfiledRun] = []
 
-    @property
-    def run_count(self) -> int:
-        """The number of runs so far."""
-        return len(self._runs)
-
     def add(self, samples: Samples, *, total_time: float, cpu_time: float) -> None:
         """Add one run."""
         counts: dict[int, int] = {}

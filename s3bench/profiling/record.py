@@ -2,6 +2,7 @@
 
 History of the format (`profile_version`):
 1: the first.
+2: `explanation` has the `interval` of its change, unless that was tested before, and `is_compared`.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.stack_profile import StackProfile
 from s3bench.results.versioned import decode_versioned
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 
 
 class ClientProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

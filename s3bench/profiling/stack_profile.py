@@ -17,6 +17,9 @@ MAIN_THREAD = "MainThread"
 UNNAMED = "(no name)"
 """The function of native code whose name is not known."""
 
+NO_FUNCTION = "(no Python function)"
+"""What stands for a stack without a frame: the interpreter starts or ends, or runs native code by itself."""
+
 _IMPORT_SYSTEM = frozenset({"importlib", "zipimport"})
 _IMPORT_SYSTEM_PREFIXES = ("importlib._bootstrap", "pyimod0", "PyInstaller.loader.pyimod0")
 

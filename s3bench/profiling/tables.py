@@ -33,7 +33,7 @@ class TimeShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceTime:
-    """A function or a module: seconds per run in itself and with what it calls, and their shares of all samples.
+    """A function or a module: seconds per run in itself and with what it calls, and the share of all samples in itself.
 
     `name` is `module:function` or the module; empty for samples without any frame of Python.
     """
@@ -42,23 +42,20 @@ class PlaceTime:
     self_s: float
     total_s: float
     self_share: TimeShare
-    total_share: TimeShare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportTime:
     """A module's import: seconds per run. `children` are the imports that it made, the longest first.
 
-    `total_s` is all of it. `self_s` is its own code without the imports that it made; `machinery_s` went into finding
-    and reading the modules that it imported, before their code started. `importer` is the frame of the import
-    statement.
+    `total_s` is all of it. `self_s` is its own code, without the imports that it made and without the import system,
+    which finds and reads modules for it. `importer` is the frame of the import statement.
     """
 
     module: str
     importer: Frame | None
     total_s: float
     self_s: float
-    machinery_s: float
     children: tuple["ImportTime", ...] = ()
 
 
@@ -113,7 +110,6 @@ def _place_times(profile: StackProfile, name_of: Callable[[Frame], str]) -> tupl
             self_s=sum(own.get(name, nothing)) * per_sample_s,
             total_s=sum(counts) * per_sample_s,
             self_share=_share(own.get(name, nothing), totals),
-            total_share=_share(counts, totals),
         )
         for name, counts in whole.items()
     )
@@ -149,7 +145,6 @@ class _ImportNode:
     importer: Frame | None = None
     total: int = 0
     own: int = 0
-    machinery: int = 0
     children: dict[str, "_ImportNode"] = field(default_factory=dict)
 
     def add(self, frames: Sequence[Frame], count: int) -> None:
@@ -163,9 +158,7 @@ class _ImportNode:
                 node = node.children.setdefault(frame.module, _ImportNode(importer=statement))
                 node.total += count
             before = frame
-        if before and before.is_import_system:
-            node.machinery += count
-        else:
+        if not (before and before.is_import_system):
             node.own += count
 
     def times(self, per_sample_s: float) -> tuple[ImportTime, ...]:
@@ -175,7 +168,6 @@ class _ImportNode:
                 importer=child.importer,
                 total_s=child.total * per_sample_s,
                 self_s=child.own * per_sample_s,
-                machinery_s=child.machinery * per_sample_s,
                 children=child.times(per_sample_s),
             )
             for module, child in self.children.items()

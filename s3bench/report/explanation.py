@@ -2,27 +2,44 @@
 
 from collections.abc import Iterator
 
-from s3bench.profiling.explanation import CPU_METRICS, Cause, CauseKind, Explanation
+from s3bench.profiling.explanation import CPU_METRICS, PAIRS_MIN, Cause, CauseKind, ChangeInterval, Explanation
 from s3bench.profiling.stack_profile import OWN_MODULES
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Unit
-from s3bench.units import render_bytes, render_seconds
+from s3bench.units import counted, render_bytes, render_seconds
 
 _NEGLIGIBLE = 0.05
 _OWN = "the driver of s3bench"
 
 
 def explanation_title(explanation: Explanation) -> str:
-    """What is explained: `Why total_time of s3.cp.upload FileSize=4KB changed by +41 ms`."""
+    """What is explained: `Why total_time of s3.cp.upload FileSize=4KB changed by +41 ms (+38 ms to +44 ms)`.
+
+    Where the change may be noise: `No detectable change of total_time of ...: +3 ms (-2 ms to +8 ms)`.
+    """
     what = printable(f"{explanation.metric} of {explanation.benchmark}")
-    return f"Why {what} changed by {_amount(explanation.change, _unit(explanation))}"
+    unit = _unit(explanation)
+    change = _amount(explanation.change, unit) + _interval(explanation.interval, unit)
+    return (
+        f"Why {what} changed by {change}"
+        if explanation.is_change_detected
+        else f"No detectable change of {what}: {change}"
+    )
+
+
+def _interval(interval: ChangeInterval | None, unit: Unit) -> str:
+    if interval is None:
+        return ""
+    if interval.low is None or interval.high is None:
+        return f" (too few runs for an interval, {PAIRS_MIN} needed)"
+    return f" ({_amount(interval.low, unit)} to {_amount(interval.high, unit)})"
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:
     """The causes, a sentence each, then what they leave unexplained, then how they were found."""
     unit = _unit(explanation)
     yield from (text for _, text in cause_lines(explanation))
-    if not explanation.causes:
+    if explanation.is_compared and not explanation.causes:
         yield "no cause stands out from the noise"
     left = explanation.unexplained
     if left is not None and explanation.causes and abs(left) > _NEGLIGIBLE * abs(explanation.change):
@@ -33,7 +50,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         if explanation.slowdown is not None:
             slowdown = f", which makes a run {explanation.slowdown:.2f} times as long"
             slowdown += "; times are those without it" if explanation.metric not in CPU_METRICS else ""
-        yield f"({explanation.runs} runs of each side under {printable(explanation.profiler)}{slowdown})"
+        yield f"({counted(explanation.runs, 'run')} of each side under {printable(explanation.profiler)}{slowdown})"
     yield from (printable(note) for note in explanation.notes)
 
 

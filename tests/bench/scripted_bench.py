@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from msgspec.structs import replace
 
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
@@ -46,6 +47,14 @@ def client(root: Path, version: str = "1", kind: str = "s5cmd") -> FoundClient:
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f"{kind} {version}")
     return FoundClient(kind=kind, version=version, executable=program)
+
+
+@pytest.fixture
+def one_runner(bench: "ScriptedBench") -> Iterator["ScriptedRunner"]:
+    """A runner of boto3 on the fixture `bench`, in a workspace that is open; a module gives it a name of its own."""
+    definition = Definition(name="one", command=("s3", "ls"))
+    with bench.workspace(definition.environment) as runner_of:
+        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
 
 
 def until_stopped(statuses: Iterator[_Status]) -> list[_Status]:

@@ -1,6 +1,6 @@
 """Runs under observation on a scripted bench: what is put around a run, what is read of it, and what cannot be."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -16,8 +16,7 @@ from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
 from s3bench.run.tracing import Tracer
-from s3bench.spec.definition import Definition
-from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured, one_runner
 
 SETTINGS = Settings(interval_s=0.01, timeout_s=7)
 TRACER = Tracer(executable="strace", addresses=("setarch", "-R"), warnings=("addresses vary",))
@@ -66,11 +65,7 @@ def bench(tmp_path: Path) -> ScriptedBench:
     return ScriptedBench(root=tmp_path, script=script)
 
 
-@pytest.fixture
-def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
-    definition = Definition(name="one", command=("s3", "ls"))
-    with bench.workspace(definition.environment) as runner_of:
-        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
+runner = one_runner
 
 
 def inspector(bench: ScriptedBench, **observers: object) -> Inspector:

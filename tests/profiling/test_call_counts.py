@@ -15,6 +15,7 @@ from s3bench.profiling.call_counts import (
     CountedFrom,
     count_differences,
     parse_call_counts,
+    why_incomparable,
 )
 from s3bench.profiling.explanation import CauseKind
 from s3bench.profiling.stack_profile import Frame
@@ -274,9 +275,18 @@ def test_the_probably_most_expensive_comes_first() -> None:
 
 
 def test_runs_that_were_counted_differently_are_not_compared() -> None:
-    more = {**BASE, ("cli:main", "os:stat"): 11}
-    assert count_differences([run(BASE)], [run(more, mechanism="sys.setprofile")]) == ()
-    assert count_differences([run(BASE)], [run(more, counted_from=CountedFrom.PLUG_IN)]) == ()
+    before, more = [run(BASE)], {**BASE, ("cli:main", "os:stat"): 11}
+    otherwise, later = [run(more, mechanism="sys.setprofile")], [run(more, counted_from=CountedFrom.PLUG_IN)]
+    assert count_differences(before, otherwise) == ()
+    assert why_incomparable(before, otherwise) == (
+        "the baseline's are counted by sys.monitoring, the candidate's by sys.setprofile"
+    )
+    assert count_differences(before, later) == ()
+    assert why_incomparable(before, later) == (
+        "the baseline's are counted from its first import on, the candidate's from the loading of its plug-ins on"
+    )
+    assert why_incomparable([*before, *later], [*before, *later])
+    assert why_incomparable(before, [run(more)]) == ""
     assert count_differences([], [run(more)]) == ()
 
 

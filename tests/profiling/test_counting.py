@@ -1,6 +1,5 @@
 """A run whose calls are counted, on a bench that starts no process."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from s3bench.profiling.call_counts import CallCounts
 from s3bench.profiling.counting import count_calls
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
-from s3bench.spec.definition import Definition
-from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured, one_runner
 
 COUNTS = "s3bench-call-counts 1\nobserved\tsys.monitoring\timports\t3.14.0\nf\tm\tf\t\ne\t-1\t0\t0\t3\n"
 SETTINGS = Settings(timeout_s=10, probes=False)
@@ -29,11 +27,7 @@ def bench(tmp_path: Path) -> ScriptedBench:
     return ScriptedBench(root=tmp_path, script=script)
 
 
-@pytest.fixture
-def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
-    definition = Definition(name="one", command=("s3", "ls"))
-    with bench.workspace(definition.environment) as runner_of:
-        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
+runner = one_runner
 
 
 def test_one_run_is_counted_unsampled_with_the_probe_more_time_and_steady_hashes(
@@ -72,6 +66,6 @@ def test_a_client_that_counts_nothing_is_said_so_and_the_run_before_is_not_read_
 def test_a_file_that_is_too_large_is_not_parsed(
     bench: ScriptedBench, runner: ClientRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("s3bench.profiling.counting._SIZE_MAX_BYTES", len(COUNTS) - 1)
-    with pytest.raises(MachineError, match="cannot be read"):
+    monkeypatch.setattr("s3bench.profiling.probe_output._SIZE_MAX_BYTES", len(COUNTS) - 1)
+    with pytest.raises(MachineError, match="the call counts of the client cannot be read"):
         count_calls(runner, SETTINGS, Conditions(), bench.root / "counted")

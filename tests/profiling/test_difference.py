@@ -3,8 +3,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from s3bench.profiling.difference import RUNS_MIN, TimeDifferences, time_differences
-from s3bench.profiling.explanation import Cause, CauseKind
+from s3bench.profiling.difference import TimeDifferences, time_differences
+from s3bench.profiling.explanation import RUNS_MIN, Cause, CauseKind
 from s3bench.profiling.stack_profile import Frame, ProfiledRun, Sampled, Stack, StackProfile
 
 INTERVAL_S = 0.002
@@ -155,12 +155,17 @@ def test_too_few_runs_tell_the_change_alone(runs: int) -> None:
     before, after = sampled(START, seed=1), sampled(START | {"cli:main docs:<module>": 90.0}, seed=2, runs=runs)
     found = time_differences(before, after)
     assert found.causes == ()
+    assert "of each side" in found.incomparable
+    assert f"too few to compare ({RUNS_MIN} needed)" in found.incomparable
     assert time_differences(after, before).change == pytest.approx(-found.change)
 
 
 def test_runs_without_samples_tell_nothing() -> None:
     empty = sampled({}, seed=1)
-    assert time_differences(empty, empty) == TimeDifferences(change=0.0)
+    assert time_differences(empty, empty) == TimeDifferences(
+        change=0.0, incomparable="nothing was sampled in the runs of the baseline"
+    )
+    assert time_differences(sampled(START, seed=1), empty).incomparable.endswith("of the candidate")
 
 
 def test_profiles_of_other_rates_compare_by_their_seconds() -> None:

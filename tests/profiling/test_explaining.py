@@ -54,7 +54,9 @@ def explained(
         baseline, candidate = (
             ProfiledSide(runner=runner_of(LIST, client(bench.root, version))) for version in ("baseline", "candidate")
         )
-        explainer = Explainer(directory=bench.root / "explaining", now=bench.now, find=lambda _: spy, pairs_max=8)
+        explainer = Explainer(
+            directory=bench.root / "explaining", now=bench.now, find=lambda _: spy, pairs_max=8, fix="take longer"
+        )
         return explainer.explain(
             ObservedChange(
                 benchmark="list",
@@ -89,6 +91,7 @@ def test_what_could_not_be_counted_is_a_note(bench: ScriptedBench) -> None:
 def test_without_a_profiler_that_is_a_note_and_nothing_is_told(bench: ScriptedBench) -> None:
     found = explained(bench, spy=Unavailable(reason="py-spy is not installed", fix="install it"))
     assert found.causes == ()
+    assert not found.is_compared
     assert "stacks were not sampled: py-spy is not installed; install it" in found.notes
     assert not any(output_of(run) for run in bench.runs)
 
@@ -101,16 +104,70 @@ def test_a_client_that_fails_under_the_profiler_is_a_note(bench: ScriptedBench) 
 
 
 def test_a_change_that_is_not_known_is_that_of_runs_without_the_profiler(bench: ScriptedBench) -> None:
-    assert explained(bench, change=None).change == pytest.approx(0.04)
+    found = explained(bench, change=None)
+    assert found.change == pytest.approx(0.04)
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(0.04)
+    assert found.is_change_detected
+    assert [cause.share for cause in found.causes] == [pytest.approx(1.0, rel=0.02)]
+
+
+def test_of_a_change_that_may_be_noise_nothing_is_a_share(bench: ScriptedBench) -> None:
+    def noisy(run: Run) -> Measurement | Failure:
+        if output_of(run):
+            return answer(run)
+        return measured(1.04 if run.client.version == "candidate" and int(run.hash_seed) % 2 else 1.0)
+
+    bench.script = noisy
+    found = explained(bench, change=None)
+    assert not found.is_change_detected
+    (cause,) = found.causes
+    assert (cause.place, cause.share, found.unexplained) == ("a:f", None, None)
+
+
+def test_a_change_that_was_tested_before_has_no_interval_of_its_own(bench: ScriptedBench) -> None:
+    found = explained(bench)
+    assert found.interval is None
+    assert found.is_change_detected
+    assert found.is_compared
+
+
+def test_calls_that_are_counted_differently_are_a_note(bench: ScriptedBench) -> None:
+    def counting(run: Run) -> Measurement | Failure:
+        if file := run.conditions.env.get("S3BENCH_CALL_COUNTS_FILE"):
+            mechanism = "sys.monitoring" if run.client.version == "candidate" else "sys.setprofile"
+            Path(file).write_text(f"s3bench-call-counts 1\nobserved\t{mechanism}\timports\t3.14.0\n")
+        return answer(run)
+
+    bench.script = counting
+    assert explained(bench).notes == (
+        "calls were not compared: the baseline's are counted by sys.setprofile, the candidate's by sys.monitoring",
+    )
+
+
+def test_lines_of_the_profiler_that_cannot_be_read_are_a_note(bench: ScriptedBench) -> None:
+    def garbled(run: Run) -> Measurement | Failure:
+        answered = answer(run)
+        if output := output_of(run):
+            output.write_text(output.read_text() + "a newer format 7\n")
+        return answered
+
+    bench.script = garbled
+    assert any(note.startswith("8 lines of what the profiler wrote cannot be read") for note in explained(bench).notes)
 
 
 def test_it_ends_when_the_time_is_over(bench: ScriptedBench) -> None:
     found = explained(bench, until_s=0.0)
     assert found.runs == 1
-    assert found.notes == ("calls were not counted: there was no time left",)
+    assert found.notes == (
+        "calls were not counted: there was no time left",
+        "times were not compared: 1 run of each side is too few to compare (5 needed); take longer",
+    )
+    assert not found.is_compared
 
 
 def test_memory_is_not_explained_by_stacks(bench: ScriptedBench) -> None:
     found = explained(bench, unit=Unit.BYTES, metric="peak_memory", change=8e6)
     assert not any(output_of(run) for run in bench.runs)
     assert any(note.startswith("allocations were not looked at") for note in found.notes)
+    assert not found.is_compared

@@ -1,7 +1,7 @@
 """Runs whose memory is looked at, on a scripted bench: the moment of the peak is learned first."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,11 @@ import pytest
 
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.errors import MachineError
-from s3bench.profiling import memory
 from s3bench.profiling.allocations import AllocationProfile
 from s3bench.profiling.memory import TIMEOUT_FACTOR, profile_memory
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
-from s3bench.spec.definition import Definition
-from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
+from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured, one_runner
 
 SETTINGS = Settings(interval_s=0.01, timeout_s=7)
 
@@ -47,11 +45,7 @@ def bench(tmp_path: Path) -> ScriptedBench:
     return ScriptedBench(root=tmp_path, script=client_whose_moment_comes(True))
 
 
-@pytest.fixture
-def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
-    definition = Definition(name="one", command=("s3", "ls"))
-    with bench.workspace(definition.environment) as runner_of:
-        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
+runner = one_runner
 
 
 def looked_at(
@@ -121,6 +115,6 @@ def test_a_client_without_the_probe_cannot_be_looked_at(bench: ScriptedBench, ru
 def test_a_report_that_is_too_large_is_not_read(
     bench: ScriptedBench, runner: ClientRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_SIZE_MAX_BYTES", 100)
-    with pytest.raises(MachineError, match="cannot be read"):
+    monkeypatch.setattr("s3bench.profiling.probe_output._SIZE_MAX_BYTES", 100)
+    with pytest.raises(MachineError, match="the allocations of the client cannot be read"):
         looked_at(bench, runner)

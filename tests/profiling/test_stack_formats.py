@@ -2,13 +2,34 @@
 
 import json
 
+from s3bench.profiling.profile_builder import ProfileBuilder
 from s3bench.profiling.stack_formats import collapsed, speedscope
+from s3bench.profiling.stack_profile import MAIN_THREAD, Frame, Sampled, StackProfile
 from tests.report.page.profile.stack_profiles import INTERVAL_S, profile
 
 
 def test_folded_stacks_have_the_samples_of_all_runs() -> None:
     found = profile({"a:main;a:f": [1, 2], "[Thread-1]a:g": [0, 1], "a:h": [0, 0]}, runs=2)
     assert collapsed(found) == "Thread-1;a:g 1\na:main;a:f 3\n"
+
+
+def without_a_frame() -> StackProfile:
+    """Three samples of a function, and of two threads one each without any frame."""
+    builder = ProfileBuilder(sampled=Sampled.CPU_TIME, interval_s=INTERVAL_S)
+    stack = (Frame(module="a", function="f"),)
+    builder.add({(MAIN_THREAD, stack): 3, (MAIN_THREAD, ()): 1, ("Thread-1", ()): 1}, total_time=1.0, cpu_time=1.0)
+    return builder.profile
+
+
+def test_folded_stacks_add_up_to_all_samples() -> None:
+    assert collapsed(without_a_frame()) == "(no Python function) 1\nThread-1;(no Python function) 1\na:f 3\n"
+
+
+def test_speedscope_names_a_stack_without_a_frame() -> None:
+    document = json.loads(speedscope([("one", without_a_frame())]))
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    samples = [[names[index] for index in sample] for sample in document["profiles"][0]["samples"]]
+    assert samples == [["a:f"], ["(no Python function)"], ["(no Python function)"]]
 
 
 def test_speedscope_has_shared_frames_and_seconds() -> None:

@@ -43,7 +43,6 @@ def test_imports_are_a_tree_with_what_each_cost() -> None:
     (outer,) = import_times(found)
     assert (outer.module, outer.importer.line if outer.importer else 0) == ("b", 7)
     assert outer.total_s == pytest.approx(7 * INTERVAL_S)
-    assert outer.self_s == pytest.approx(2 * INTERVAL_S)
-    assert outer.machinery_s == pytest.approx(INTERVAL_S)
+    assert outer.self_s == pytest.approx(2 * INTERVAL_S), "without the import system"
     assert [child.module for child in outer.children] == ["c"]
     assert outer.children[0].total_s == pytest.approx(4 * INTERVAL_S)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.profiling.explanation import Cause, CauseKind, Explanation
+from s3bench.profiling.explanation import Cause, CauseKind, ChangeInterval, Explanation
 from s3bench.report.explanation import explanation_lines, explanation_title
 
 IMPORT = Cause(
@@ -25,6 +25,27 @@ def explanation(*causes: Cause, **facts: object) -> Explanation:
 
 def test_the_title_says_what_changed_and_by_how_much() -> None:
     assert explanation_title(explanation()) == "Why total_time of s3.ls changed by +41.0 ms"
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        (
+            ChangeInterval(low=0.038, high=0.044),
+            "Why total_time of s3.ls changed by +41.0 ms (+38.0 ms to +44.0 ms)",
+        ),
+        (
+            ChangeInterval(low=-0.01, high=0.092),
+            "No detectable change of total_time of s3.ls: +41.0 ms (-10.0 ms to +92.0 ms)",
+        ),
+        (
+            ChangeInterval(),
+            "No detectable change of total_time of s3.ls: +41.0 ms (too few runs for an interval, 6 needed)",
+        ),
+    ],
+)
+def test_a_change_that_may_be_noise_is_not_stated_as_a_fact(interval: ChangeInterval, expected: str) -> None:
+    assert explanation_title(explanation(interval=interval)) == expected
 
 
 def test_a_cause_has_its_size_its_interval_its_share_and_its_place() -> None:
@@ -75,6 +96,11 @@ def test_without_a_cause_that_is_said_with_the_notes() -> None:
         "(20 runs of each side under py-spy, which makes a run 1.20 times as long; times are those without it)",
         "no probe",
     ]
+
+
+def test_where_nothing_was_compared_no_cause_is_said_to_be_missing() -> None:
+    lines = list(explanation_lines(explanation(runs=1, profiler="py-spy", is_compared=False, notes=("too few",))))
+    assert lines == ["(1 run of each side under py-spy)", "too few"]
 
 
 def test_times_of_the_cpu_are_as_they_were_sampled() -> None:

@@ -14,7 +14,7 @@ from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import runnable
-from s3bench.cli.profile.memory import memory_difference, memory_of
+from s3bench.cli.profile.memory import memory_difference, memory_of, refuse_native
 from s3bench.cli.profile.options import ProfileOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -56,6 +56,8 @@ def profile(options: ProfileOptions) -> None:
     definition = _definition(options, specs)
     with ticker_for("runs", quiet=options.quiet) as progress:
         clients = _clients(specs, progress)
+        if options.memory:
+            refuse_native(clients)
         profiler = None if options.memory else _profiler(options, clients)
         add = _with_memory if profiler is None else partial(_with_stacks, profiler)
         origin = machine_origin()
@@ -168,7 +170,9 @@ def _with_stacks(
         sampled = _one(profiler, options, sides[0], directory, progress)
         label = sides[0].runner.client.label
         alone = ClientProfile(client=label, stacks=sampled.profile, plain_times=sampled.plain_times)
-        return replace(record, profiles=(alone,))
+        for line in sampled.warnings:
+            progress.say(f"warning: {line}")
+        return replace(record, profiles=(alone,), warnings=(*record.warnings, *sampled.warnings))
     sampled_time = _sampled(options, profiler)
     explainer = Explainer(
         directory=directory,
@@ -177,6 +181,7 @@ def _with_stacks(
         sampled=sampled_time,
         pairs_max=options.runs,
         say=lambda done: progress.update("runs of each side", done=done, total=options.runs),
+        fix="pass a larger --max-time",
     )
     baseline, candidate = sides
     explanation = explainer.explain(
@@ -241,7 +246,8 @@ def _write(options: ProfileOptions, record: ProfileRecord) -> None:
                 is_measured=True,
             )
         case _:
-            print_styled(render_profile(record, width=stdout_width(), color=stdout_paints()))
+            unsaved = None if options.output else partial(encode_profile, record)
+            print_styled(render_profile(record, width=stdout_width(), color=stdout_paints()), unsaved=unsaved)
 
 
 def _page(record: ProfileRecord) -> str:

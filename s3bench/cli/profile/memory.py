@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from time import monotonic
 
 from s3bench.bench.runner import Settings
 from s3bench.cli.progress import Ticker
+from s3bench.clients.client import FoundClient
+from s3bench.clients.registry import known_client
 from s3bench.errors import ClientFailed, MachineError
 from s3bench.profiling.allocations import AllocationProfile
-from s3bench.profiling.explaining import Explainer
+from s3bench.profiling.explaining import PEAK_RUNS, Explainer
 from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
@@ -17,8 +18,19 @@ from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
 
-_PLAIN_RUNS = 5
+_UNSEEN = "memory cannot be looked at here"
 _NO_LIMIT_S = float("inf")
+
+
+def refuse_native(clients: Sequence[FoundClient]) -> None:
+    """Raises `MachineError` for a client that is not written in Python."""
+    for client in clients:
+        if not known_client(client.kind).is_python:
+            raise MachineError(
+                _UNSEEN,
+                f"{client.kind} is not written in Python, and tracemalloc sees Python alone",
+                f"measure its peak_memory: s3bench run --client {client.label}",
+            )
 
 
 def memory_of(side: ProfiledSide, settings: Settings, directory: Path) -> AllocationProfile:
@@ -27,7 +39,7 @@ def memory_of(side: ProfiledSide, settings: Settings, directory: Path) -> Alloca
         case Failure(what=what, why=why):
             raise ClientFailed(what, why)
         case Unavailable(reason=reason, fix=fix):
-            raise MachineError("memory cannot be looked at here", reason, fix)
+            raise MachineError(_UNSEEN, reason, fix)
         case found:
             return found
 
@@ -37,28 +49,26 @@ def memory_difference(
 ) -> Explanation:
     """What the candidate, the second side, holds more or less than the baseline at the peak.
 
-    The change of the peak itself is that of runs in turn in which nothing else is looked at.
+    The change of the peak itself is measured afterwards. Raises `MachineError` where memory cannot be looked at.
     """
-    peaks: tuple[list[float], list[float]] = ([], [])
-    for number in range(_PLAIN_RUNS):
-        progress.update("runs of each side", done=number, total=_PLAIN_RUNS)
-        for side, found in zip(sides, peaks, strict=True):
-            outcome = side.runner.run_once(number, settings, "plain", side.conditions)
-            if isinstance(outcome, Failure):
-                raise ClientFailed(outcome.what, outcome.why)
-            if outcome.peak_memory is None:
-                raise MachineError("the peak memory of this client is not known here")
-            found.append(float(outcome.peak_memory))
+    explainer = Explainer(
+        directory=directory,
+        now=monotonic,
+        say=lambda done: progress.update("runs of each side", done=done, total=PEAK_RUNS),
+    )
     baseline, candidate = sides
-    return Explainer(directory=directory, now=monotonic).explain(
+    found = explainer.explain(
         ObservedChange(
             benchmark=benchmark,
             metric="peak_memory",
             unit=Unit.BYTES,
-            change=median(peaks[1]) - median(peaks[0]),
+            change=None,
             baseline=baseline,
             candidate=candidate,
             settings=settings,
             until_s=_NO_LIMIT_S,
         )
     )
+    if not found.is_compared:
+        raise MachineError(_UNSEEN, "; ".join(found.notes))
+    return found

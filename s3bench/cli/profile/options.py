@@ -8,6 +8,7 @@ from typing import Any, Self
 from s3bench.bench.runner import Settings
 from s3bench.cli.quantity import parse_duration
 from s3bench.errors import BadInput
+from s3bench.profiling.explanation import RUNS_MIN
 from s3bench.profiling.stack_profile import Sampled
 
 FORMATS = ("text", "json", "collapsed", "speedscope")
@@ -73,6 +74,12 @@ class ProfileOptions:
                 "--format collapsed cannot be combined with --baseline and --candidate",
                 "folded stacks are of one client",
                 "profile each with --client",
+            )
+        if options.runs < RUNS_MIN and len(options.clients) > 1:
+            raise BadInput(
+                f"--runs {options.runs} cannot be combined with --baseline and --candidate",
+                f"to compare them, {RUNS_MIN} runs of each client are needed",
+                f"pass --runs {RUNS_MIN} or more",
             )
         if options.native and len(options.clients) > 1:
             raise BadInput(

@@ -5,6 +5,7 @@ from functools import partial
 from statistics import median
 
 from s3bench.profiling.record import ClientProfile, ProfileRecord
+from s3bench.profiling.stack_profile import NO_FUNCTION
 from s3bench.profiling.tables import (
     SHARE_KNOWN_TO,
     ImportTime,
@@ -21,14 +22,13 @@ from s3bench.report.profile.allocations import allocation_tables, memory_fact
 from s3bench.report.table import Table, column
 from s3bench.report.terminal import BOLD, painter, printable
 from s3bench.report.text_table import table_lines
-from s3bench.units import render_seconds
+from s3bench.units import counted, render_seconds
 
 _FUNCTIONS_MAX = 15
 _MODULES_MAX = 10
 _IMPORTS_MAX = 20
 _IMPORT_SHARE_MIN = 0.01
 _SAMPLES_MIN = 3  # with fewer in all runs a time is not known
-_NO_PYTHON = "(no Python function)"
 
 
 def render_profile(record: ProfileRecord, *, width: int, color: bool) -> str:
@@ -61,7 +61,8 @@ def _facts(shown: ClientProfile) -> Iterator[str]:
     runs = shown.stacks.runs
     taken_s = seconds_per_run(shown.stacks)
     every = render_seconds(shown.stacks.interval_s)
-    yield f"{len(runs)} runs, {render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every {every}"
+    sampled = f"{render_seconds(taken_s)} of {shown.stacks.sampled} sampled in each, every {every}"
+    yield f"{counted(len(runs), 'run')}, {sampled}"
     known_to = widest_share(function_times(shown.stacks))
     if known_to < 1:
         more = "; more runs (--runs) tell more" if known_to > SHARE_KNOWN_TO else ""
@@ -114,7 +115,7 @@ def _place_table(caption: str, places: Sequence[PlaceTime], seconds: Callable[[f
     return Table(
         caption=caption,
         columns=(
-            column("name", places, lambda place: printable(place.name) or _NO_PYTHON),
+            column("name", places, lambda place: printable(place.name) or NO_FUNCTION),
             column("self", places, lambda place: seconds(place.self_s), is_number=True),
             column("self %", places, lambda place: f"{place.self_share.value:.1%}", is_number=True),
             column("interval", places, lambda place: _interval(place.self_share), is_number=True, rank=1),

@@ -35,6 +35,10 @@ ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
             ("--baseline", "cli-classic", "--candidate", "cli-classic", "--native"),
             "--native cannot be combined with --baseline",
         ),
+        (
+            ("--baseline", "cli-classic", "--candidate", "cli-classic", "--runs", "4"),
+            "--runs 4 cannot be combined with --baseline and --candidate",
+        ),
         (("--client", "cli-classic", "--memory", "--cpu"), "--memory cannot be combined with --cpu"),
         (("--client", "cli-classic", "--memory", "--max-time", "5s"), "--memory cannot be combined with --max-time"),
         (("--client", "cli-classic", "--memory", "--format", "speedscope"), "that is a format of sampled stacks"),
@@ -130,7 +134,7 @@ def test_the_page_and_the_record_are_written(here: Here, profiled: ScriptedBench
     finished = here("profile", "--client", "cli-classic@1", *ONE, "--runs", "1", "--html", str(page), "-o", str(record))
     assert finished.returncode == 0, finished.stderr
     assert "Profile of cli-classic@1" in page.read_text()
-    assert '"profile_version": 1' in record.read_text()
+    assert '"profile_version": 2' in record.read_text()
     assert profiled.workspaces_open == 0
 
 
@@ -139,7 +143,34 @@ def test_by_cpu_time_two_clients_are_compared_in_cpu_time(here: Here, profiled: 
     profiled.script = lambda run: replace(answer(run), cpu_time=0.5)
     finished = here("profile", *sides, *ONE, "--cpu", "--runs", "5")
     assert finished.returncode == 0, finished.stderr
-    assert "Why cpu_time of s3.cp.upload" in finished.stdout
+    assert "No detectable change of cpu_time of s3.cp.upload" in finished.stdout
+    assert "% of it" not in finished.stdout
+    assert "no cause stands out from the noise" in finished.stdout
+
+
+def test_two_clients_that_run_too_few_times_are_not_said_to_be_compared(here: Here, profiled: ScriptedBench) -> None:
+    sides = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@1")
+    finished = here("profile", *sides, *ONE, "--max-time", "1us")
+    assert finished.returncode == 0, finished.stderr
+    assert "1 run of each side is too few to compare (5 needed); pass a larger --max-time" in finished.stdout
+    assert "no cause stands out" not in finished.stdout
+    assert len([run for run in profiled.runs if output_of(run)]) == 2
+
+
+def test_lines_that_cannot_be_read_are_a_warning_of_the_record(
+    here: Here, profiled: ScriptedBench, tmp_path: Path
+) -> None:
+    def garbled(run: Run) -> Measurement | Failure:
+        answered = answer(run)
+        if output := output_of(run):
+            output.write_text(output.read_text() + "a newer format 7\n")
+        return answered
+
+    profiled.script = garbled
+    record = tmp_path / "profile.json"
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "--runs", "1", "-o", str(record))
+    assert "1 line of what the profiler wrote cannot be read, so samples are missing" in finished.stderr
+    assert any("cannot be read" in warning for warning in json.loads(record.read_text())["warnings"])
 
 
 def test_a_client_that_fails_ends_it_with_its_reason(here: Here, profiled: ScriptedBench) -> None:
@@ -194,7 +225,7 @@ def test_a_client_that_is_not_python_has_its_cpu_time_sampled(
     record = tmp_path / "profile.json"
     finished = here("profile", "--client", "s5cmd@1", *ONE, "--runs", "1", "-o", str(record))
     assert finished.returncode == 0, finished.stderr
-    assert "1 runs, 40.0 ms of CPU time sampled in each, every 1.00 ms" in finished.stdout
+    assert "1 run, 40.0 ms of CPU time sampled in each, every 1.00 ms" in finished.stdout
     assert [line.split()[:4] for line in finished.stdout.splitlines() if line.startswith("s5cmd:")] == [
         ["s5cmd:main", "30.0", "ms", "75.0%"],
         ["s5cmd:f", "10.0", "ms", "25.0%"],
@@ -209,7 +240,7 @@ def test_a_client_that_is_not_python_has_its_cpu_time_sampled(
 def test_what_two_spend_their_cpu_time_on_is_told(here: Here, by_perf: ScriptedBench) -> None:
     finished = here("profile", "--baseline", "s5cmd@1", "--candidate", "s5cmd@2", *ONE, "--runs", "8")
     assert finished.returncode == 0, finished.stderr
-    assert "Why cpu_time of s3.cp.upload FileSize=4KB changed by +20.0 ms" in finished.stdout
+    assert "Why cpu_time of s3.cp.upload FileSize=4KB changed by +20.0 ms (+20.0 ms to +20.0 ms)" in finished.stdout
     assert "+20.0 ms (+20.0 ms to +20.0 ms, 100% of it): call of s5cmd:f, from s5cmd:main" in finished.stdout
     assert "under perf" in finished.stdout
     assert by_perf.runs
@@ -263,23 +294,73 @@ def test_what_holds_the_memory_is_shown_and_written(here: Here, profiled: Script
     assert '"profiler": "tracemalloc"' in record.read_text()
 
 
-def test_what_two_hold_differently_is_told(
-    here: Here, profiled: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def versions(profiled: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBench:
+    """Scripted runs of every version of a client."""
+
     def found(spec: ClientSpec, *_: object) -> FoundClient:
-        return FoundClient(kind="cli-classic", version=spec.version or "", executable=tmp_path / "aws")
+        return FoundClient(kind=spec.kind, version=spec.version or "", executable=tmp_path / "aws")
 
     monkeypatch.setattr(action, "find_or_install", found)
-    profiled.script = holding({"1": 3 << 20, "2": 7 << 20})
-    sides = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@2")
-    finished = here("profile", *sides, *ONE, "--memory")
+    return profiled
+
+
+VERSIONS = ("--baseline", "cli-classic@1", "--candidate", "cli-classic@2")
+
+
+def test_what_two_hold_differently_is_told(here: Here, versions: ScriptedBench) -> None:
+    versions.script = holding({"1": 3 << 20, "2": 7 << 20})
+    finished = here("profile", *VERSIONS, *ONE, "--memory")
     assert finished.returncode == 0, finished.stderr
-    assert "Why peak_memory of s3.cp.upload FileSize=4KB changed by +8.00 MiB" in finished.stdout
+    assert (
+        "Why peak_memory of s3.cp.upload FileSize=4KB changed by +8.00 MiB (+8.00 MiB to +8.00 MiB)" in finished.stdout
+    )
     assert "+4.00 MiB (+4.00 MiB to +4.00 MiB, 50% of it): memory allocated in a:f, in a.py:7" in finished.stdout
 
 
-def test_memory_of_a_program_that_is_not_python_cannot_be_looked_at(here: Here, profiled: ScriptedBench) -> None:
-    profiled.script = lambda _: measured(1.0)
-    finished = here("profile", "--client", "cli-classic@1", *ONE, "--memory")
+def test_two_that_hold_the_same_have_no_detectable_change(here: Here, versions: ScriptedBench) -> None:
+    versions.script = holding({"1": 3 << 20, "2": 3 << 20})
+    finished = here("profile", *VERSIONS, *ONE, "--memory")
+    assert finished.returncode == 0, finished.stderr
+    assert "No detectable change of peak_memory of s3.cp.upload FileSize=4KB" in finished.stdout
+    assert "no cause stands out from the noise" in finished.stdout
+
+
+def test_a_client_that_fails_while_its_peak_is_measured_ends_it(here: Here, versions: ScriptedBench) -> None:
+    held = holding({"1": 3 << 20, "2": 7 << 20})
+    versions.script = lambda run: failed("exited 9") if run.debug_name == "plain" else held(run)
+    finished = here("profile", *VERSIONS, *ONE, "--memory")
+    assert finished.returncode == 4
+    assert "exited 9" in finished.stderr
+
+
+def test_a_client_whose_peak_is_not_known_ends_it(here: Here, versions: ScriptedBench) -> None:
+    held = holding({"1": 3 << 20, "2": 7 << 20})
+    versions.script = lambda run: replace(held(run), peak_memory=None)
+    finished = here("profile", *VERSIONS, *ONE, "--memory")
+    assert finished.returncode == 4
+    assert "the peak memory of this client is not known here" in finished.stderr
+
+
+@pytest.mark.parametrize("clients", [("--client", "cli-classic@1"), VERSIONS])
+def test_memory_of_a_client_without_the_probe_cannot_be_looked_at(
+    here: Here, versions: ScriptedBench, clients: tuple[str, ...]
+) -> None:
+    versions.script = lambda _: measured(1.0)
+    finished = here("profile", *clients, *ONE, "--memory")
     assert finished.returncode == 4
     assert "memory cannot be looked at here" in finished.stderr
+    assert "memory is looked at in clients written in Python alone" in finished.stderr
+    assert not any(run.debug_name == "plain" for run in versions.runs)
+
+
+@pytest.mark.parametrize(
+    "clients", [("--client", "s5cmd@1"), ("--baseline", "cli-classic@1", "--candidate", "s5cmd@2")]
+)
+def test_memory_of_a_program_that_is_not_python_is_refused_before_anything_runs(
+    here: Here, versions: ScriptedBench, clients: tuple[str, ...]
+) -> None:
+    finished = here("profile", *clients, *ONE, "--memory")
+    assert finished.returncode == 4
+    assert "s5cmd is not written in Python" in finished.stderr
+    assert not versions.runs

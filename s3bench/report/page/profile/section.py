@@ -14,6 +14,7 @@ from s3bench.report.profile.allocations import allocation_tables, memory_fact
 from s3bench.report.table import Table, Tone
 from s3bench.units import render_bytes, render_seconds
 
+_NAME = "profile"
 _IMPORT_SHARE_MIN = 0.1
 _PROGRAM_SHARE = 0.5
 """A frame with this share of the time or more is the program itself, and names no cause."""
@@ -32,14 +33,13 @@ def profile_section(
     *,
     labels: tuple[str, str] = ("baseline", "candidate"),
     lines: Sequence[Line] = (),
-    name: str = "profile",
 ) -> Section:
     """The section of one profile, or of a candidate's against a baseline's; `labels` name baseline and candidate."""
     tree = call_tree(candidate, baseline)
     graph = flame_graph_of(tree, baseline, candidate, labels=labels)
     if graph is None:
         return Section(
-            name=name,
+            name=_NAME,
             title=clipped(title),
             headline=Headline(text="no samples were taken", verdict="NO FIGURES", tone=Tone.WARNING),
             lines=tuple(lines),
@@ -48,7 +48,7 @@ def profile_section(
     unit = _TIMES[candidate.sampled]
     shown = (clipped(labels[0]), clipped(labels[1]))
     return Section(
-        name=name,
+        name=_NAME,
         title=clipped(title),
         headline=_headline(tree, times, unit) if baseline is None else _change_headline(tree, unit, shown),
         lines=tuple(lines),
@@ -144,8 +144,8 @@ def _self_table(tree: CallTree, times: Sequence[FunctionTimes], labels: tuple[st
 
 def record_section(record: ProfileRecord) -> Section:
     """The section of a record: what differs if there are two clients, the flame graph, the largest functions."""
-    lines = () if record.explanation is None else explanation_lines(record.explanation)
-    shown = tuple(Line(text=line) for line in lines)
+    explanation = record.explanation
+    shown = () if explanation is None else tuple(Line(text=line) for line in explanation_lines(explanation))
     if not record.profiles:
         return _memory_section(record, shown)
     candidate = record.profiles[-1]
@@ -155,7 +155,7 @@ def record_section(record: ProfileRecord) -> Section:
         candidate.stacks,
         None if baseline is None else baseline.stacks,
         labels=(baseline.client if baseline else "", candidate.client),
-        lines=shown,
+        lines=shown if explanation is None else (Line(text=explanation_title(explanation)), *shown),
     )
 
 
@@ -163,10 +163,10 @@ def _memory_section(record: ProfileRecord, lines: tuple[Line, ...]) -> Section:
     """What holds the memory of one client, or what two hold differently."""
     if record.memory is None:
         title = explanation_title(record.explanation) if record.explanation else record.benchmark
-        return Section(name="profile", title=clipped(title), lines=lines)
+        return Section(name=_NAME, title=clipped(title), lines=lines)
     allocations = record.memory.allocations
     return Section(
-        name="profile",
+        name=_NAME,
         title=clipped(f"Memory of {record.memory.client}: {record.benchmark}"),
         headline=Headline(
             text=memory_fact(allocations),

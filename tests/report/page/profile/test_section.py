@@ -1,7 +1,9 @@
 """The section of a profile: its headline names what carries the time or the difference."""
 
+from s3bench.profiling.explanation import ChangeInterval, Explanation
+from s3bench.profiling.record import ClientProfile, ProfileRecord
 from s3bench.report.page.page import render_page
-from s3bench.report.page.profile.section import profile_section
+from s3bench.report.page.profile.section import profile_section, record_section
 from s3bench.report.page.section import Section
 from s3bench.report.table import Tone
 from tests.report.page.profile.stack_profiles import profile
@@ -77,3 +79,17 @@ def test_the_page_has_the_graph_before_the_table_of_functions() -> None:
     page = render_page("Profile of cli-crt", [profile_section("s3.ls", profile({"a:main;a:f": 3}))])
     assert page.index('class="flame"') < page.index("Functions by their own time per run")
     assert page.index("This graph is drawn by a script") < page.index("Functions by total time per run")
+
+
+def test_of_two_clients_the_change_stands_before_its_causes_with_its_interval() -> None:
+    change = Explanation(
+        benchmark="s3.ls", metric="total_time", change=0.01, interval=ChangeInterval(low=-0.02, high=0.04)
+    )
+    sides = tuple(ClientProfile(client=name, stacks=profile({"a:main": 3})) for name in ("s5cmd@1", "s5cmd@2"))
+    record = ProfileRecord(
+        s3bench="1", started_at="now", benchmark="s3.ls", profiler="perf", profiles=sides, explanation=change
+    )
+    assert [line.text for line in record_section(record).lines] == [
+        "No detectable change of total_time of s3.ls: +10.0 ms (-20.0 ms to +40.0 ms)",
+        "no cause stands out from the noise",
+    ]
