@@ -34,7 +34,10 @@ _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "expect",
 })  # fmt: skip
 _SIGNED_CHUNKS = "STREAMING-AWS4-"
-_BODILESS = frozenset({204, 304})
+
+
+class _RequestCut(Exception):
+    """The client closed the connection in the middle of a request's body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +50,15 @@ class Upstream:
 
 @dataclass(slots=True)
 class _Record:
-    """What was exchanged so far, shared by all connections. `failures` are requests that were not passed on."""
+    """What was exchanged so far, shared by all connections.
+
+    `failures` are exchanges that the endpoint behind did not complete, `cut_requests` those that the client did not.
+    """
 
     keeps_contents: bool
     exchanges: list[tuple[int, RecordedExchange]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    cut_requests: list[str] = field(default_factory=list)
     kept_bytes: int = 0
     begun: int = 0
     in_flight: int = 0
@@ -78,9 +85,14 @@ class _Record:
             self.kept_bytes += len(exchange.body or b"")
 
     def fail(self, what: str) -> None:
-        """Keep what was wrong with a request."""
+        """Keep what was wrong with a request or its response."""
         with self.changed:
             self.failures.append(what)
+
+    def cut(self, what: str) -> None:
+        """Keep which request the client did not send to its end."""
+        with self.changed:
+            self.cut_requests.append(what)
 
 
 class RecordingEndpoint:
@@ -118,9 +130,15 @@ class RecordingEndpoint:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Requests that were not passed on, and why."""
+        """Requests that were not passed on and responses that broke off, and why."""
         with self._record.changed:
             return tuple(dict.fromkeys(self._record.failures))
+
+    @property
+    def cut_requests(self) -> tuple[str, ...]:
+        """Requests that the client did not send to their end."""
+        with self._record.changed:
+            return tuple(dict.fromkeys(self._record.cut_requests))
 
 
 class _Server(ThreadingHTTPServer):
@@ -163,13 +181,25 @@ class _Connection(BaseHTTPRequestHandler):
         """Nothing is logged."""
 
     def _forward(self) -> None:
-        """Pass the request on and the response back."""
-        with self.server.record.request() as number:
+        """Pass the request on and the response back.
+
+        Once a response has begun, the client can be told of a failure only by the connection's end.
+        """
+        record, url = self.server.record, self.server.upstream.url
+        self._has_begun = False
+        with record.request() as number:
+            request = f"{self.command} {unquote(self._target.partition('?')[0])}"
             try:
                 self._pass(number)
+            except _RequestCut:
+                self.close_connection = True
+                record.cut(f"{request}: the client closed the connection in the middle of the body")
             except (OSError, http.client.HTTPException, ValueError) as error:
-                request = f"{self.command} {unquote(self._target.partition('?')[0])}"
-                self._refuse(502, f"{request} could not be passed on to {self.server.upstream.url}: {error}")
+                if self._has_begun:
+                    self.close_connection = True
+                    record.fail(f"the response to {request} from {url} broke off: {error}")
+                else:
+                    self._refuse(502, f"{request} could not be passed on to {url}: {error}")
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """The base class looks for a method such as `do_GET`; every method is passed on."""
@@ -224,25 +254,36 @@ class _Connection(BaseHTTPRequestHandler):
         return sent
 
     def _pieces(self, *, is_chunked: bool, limit_bytes: int | None = None) -> Iterator[bytes]:
-        """The request's body. Raises `ValueError` for one that is longer than `limit_bytes` or cut."""
+        """The request's body.
+
+        Raises `ValueError` for one that is longer than `limit_bytes`, and `_RequestCut` for one that ends early.
+        """
         left = limit_bytes
-        for size_bytes in self._chunk_sizes() if is_chunked else (int(self.headers.get("content-length", "0")),):
-            missing = size_bytes
-            while missing:
-                piece = self.rfile.read(min(missing, _PIECE_BYTES))
-                if not piece:
-                    raise ValueError("the client ended in the middle of a body")
-                missing -= len(piece)
-                left = None if left is None else left - len(piece)
-                if left is not None and left < 0:
-                    raise ValueError(f"the body is longer than {limit_bytes} bytes")
-                yield piece
+        try:
+            for size_bytes in self._chunk_sizes() if is_chunked else (int(self.headers.get("content-length", "0")),):
+                missing = size_bytes
+                while missing:
+                    piece = self.rfile.read(min(missing, _PIECE_BYTES))
+                    if not piece:
+                        raise _RequestCut
+                    missing -= len(piece)
+                    left = None if left is None else left - len(piece)
+                    if left is not None and left < 0:
+                        raise ValueError(f"the body is longer than {limit_bytes} bytes")
+                    yield piece
+        except OSError as error:
+            raise _RequestCut from error
 
     def _chunk_sizes(self) -> Iterator[int]:
         """The sizes of the chunks (RFC 9112 7.1), the reader at the data of each; trailers are left out."""
-        while size := int(self.rfile.readline(1024).partition(b";")[0], 16):
+        while line := self.rfile.readline(1024):
+            size = int(line.partition(b";")[0], 16)
+            if not size:
+                break
             yield size
             self.rfile.readline(8)
+        else:
+            raise _RequestCut
         while self.rfile.readline(65536).strip():
             pass
 
@@ -257,7 +298,7 @@ class _Connection(BaseHTTPRequestHandler):
         keeps = (record.keeps_contents or not is_object) and record.kept_bytes < BODIES_KEPT_BYTES_MAX
         if not keeps and not is_object:
             record.fail(f"the responses are longer than {BODIES_KEPT_BYTES_MAX} bytes together")
-        kept, size_bytes = self._relay(response, keeps=keeps)
+        kept, size_bytes = self._relay(response, keeps=keeps, may_stop=is_object and response.length is not None)
         decoded = self.headers.get("x-amz-decoded-content-length", "")
         record.add(
             number,
@@ -276,30 +317,44 @@ class _Connection(BaseHTTPRequestHandler):
             ),
         )
 
-    def _relay(self, response: http.client.HTTPResponse, *, keeps: bool) -> tuple[bytes | None, int]:
-        """Write the response to the client; gives its body, if that is kept, and the body's size."""
-        has_body = self.command != "HEAD" and response.status not in _BODILESS
-        length = response.getheader("content-length")
-        is_chunked = has_body and length is None
+    def _relay(self, response: http.client.HTTPResponse, *, keeps: bool, may_stop: bool) -> tuple[bytes | None, int]:
+        """Write the response to the client; gives its body, if that is kept, and the size of what was read of it.
+
+        A client may close the connection before the end, as after the first bytes of a large object. The rest is read
+        nevertheless, for the recording, unless it `may_stop` there.
+        """
+        is_chunked = response.length is None
+        self._has_begun = True
         self.send_response_only(response.status, response.reason)
         for name, value in response.getheaders():
-            if name.lower() not in _HOP_BY_HOP:
+            if name.lower() not in _HOP_BY_HOP and not (is_chunked and name.lower() == "content-length"):
                 self.send_header(name, value)
         if is_chunked:
             self.send_header("Transfer-Encoding", "chunked")
         if self.close_connection:
             self.send_header("Connection", "close")
-        self.end_headers()
+        has_client = self._reaches_client(self.end_headers)
         kept, size_bytes = bytearray(), 0
-        while has_body and (piece := response.read(_PIECE_BYTES)):
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+        for piece in _body_of(response):
             size_bytes += len(piece)
+            framed = b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece
+            has_client = has_client and self._reaches_client(self.wfile.write, framed)
+            if may_stop and not has_client:
+                return None, size_bytes
             if keeps and size_bytes <= BODY_KEPT_BYTES_MAX:
                 kept += piece
-        if is_chunked:
-            self.wfile.write(b"0\r\n\r\n")
-        response.read()
+        if is_chunked and has_client:
+            self._reaches_client(self.wfile.write, b"0\r\n\r\n")
         return (bytes(kept) if keeps and size_bytes <= BODY_KEPT_BYTES_MAX else None), size_bytes
+
+    def _reaches_client(self, write: Callable[..., object], *content: bytes) -> bool:
+        """Whether the client takes what `write` sends; if not, the connection serves no other request."""
+        try:
+            write(*content)
+        except OSError:
+            self.close_connection = True
+            return False
+        return True
 
     def _refuse(self, status: int, why: str) -> None:
         """Answer with an error of our own, which fails the recording."""
@@ -313,6 +368,17 @@ class _Connection(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(b"" if self.command == "HEAD" else content)
+
+
+def _body_of(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """The body of a response in pieces. Raises `ValueError` for one that ends before its framing says."""
+    try:
+        while piece := response.read(_PIECE_BYTES):
+            yield piece
+    except http.client.IncompleteRead:
+        raise ValueError("the connection was closed before the last chunk") from None
+    if response.length:  # `read` reports an early end of chunks alone
+        raise ValueError(f"the connection was closed {response.length} bytes before the end")
 
 
 def _decoded(body: bytes, encoding: str) -> bytes | None:

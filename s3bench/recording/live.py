@@ -85,7 +85,7 @@ def record_command(
         pointed = _pointed(variables, endpoint.url, certificates.ca_bundle if certificates else None, command, config)
         code = _run(_argv(command, endpoint.url), pointed, folder)
         endpoint.settle()
-        exchanges, failures = endpoint.exchanges, endpoint.failures
+        exchanges, failures, cut_requests = endpoint.exchanges, endpoint.failures, endpoint.cut_requests
     if failures:  # first: the command may have failed by them
         raise ClientFailed(
             "the recording is incomplete",
@@ -94,6 +94,12 @@ def record_command(
         )
     if code:
         raise _failed(code, exchanges, behind)
+    if cut_requests:
+        raise ClientFailed(
+            "the recording is incomplete",
+            "\n".join(cut_requests[:_FAILURES_SHOWN_MAX]),
+            "nothing was written; let the command send its requests to their end, and record again",
+        )
     if not exchanges:
         raise ClientFailed(
             "the command made no request to the recording endpoint",

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,76 @@ def test_an_endpoint_that_does_not_answer_is_told_rather_than_what_the_command_m
     assert failed.code == 4
     assert f"could not be passed on to {url}" in failed.err
     assert not (tmp_path / "d.json").exists()
+
+
+def test_a_response_that_breaks_off_is_told_and_nothing_is_written(
+    s3bench: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    script = """
+        import http.client, os, urllib.request
+        with urllib.request.urlopen(os.environ["AWS_ENDPOINT_URL"] + "/bucket/key") as response:
+            try:
+                response.read()
+            except http.client.IncompleteRead as cut:
+                print(len(cut.partial), "bytes came")
+        """
+
+    def break_off() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b"x" * 500)
+
+    command = ("--as", "s3 cp s3://bucket/key down", "--", sys.executable, "-c", textwrap.dedent(script))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=break_off)
+        server.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        failed = s3bench("record", "-o", "d.json", "--endpoint-url", url, *command)
+        server.join()
+    assert failed.code == 4, failed.err
+    assert "500 bytes came" in failed.err
+    assert f"the response to GET /bucket/key from {url} broke off" in failed.err
+    assert not (tmp_path / "d.json").exists()
+
+
+def test_an_upload_that_the_program_gives_up_is_told_as_its_own(s3bench: Run, tmp_path: Path) -> None:
+    script = """
+        import os, socket, urllib.parse
+        url = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"])
+        with socket.create_connection((url.hostname, url.port)) as endpoint:
+            endpoint.sendall(b"PUT /bucket/key HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 9\\r\\n\\r\\nabc")
+            endpoint.shutdown(socket.SHUT_WR)
+            endpoint.recv(1)
+        """
+    command = ("--as", "s3 ls", "--", sys.executable, "-c", textwrap.dedent(script))
+    failed = s3bench("record", "-o", "d.json", *command)
+    assert failed.code == 4, failed.err
+    assert "PUT /bucket/key: the client closed the connection in the middle of the body" in failed.err
+    assert "check the endpoint" not in failed.err
+    assert not (tmp_path / "d.json").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--tls",)], ids=["http", "https"])
+def test_a_download_that_the_program_closes_early_is_recorded_with_its_whole_size(
+    s3bench: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    script = """
+        import boto3
+        body = boto3.client("s3").get_object(Bucket="bucket", Key="key")["Body"]
+        body.read(10)
+        body.close()
+        """
+    store = tmp_path / "store" / "bucket"
+    store.mkdir(parents=True)
+    with (store / "key").open("wb") as content:
+        content.truncate(20_000_000)
+    command = ("--as", "s3 cp s3://bucket/key down", "--", sys.executable, "-c", textwrap.dedent(script))
+    recorded = s3bench("record", *options, "--data-dir", "store", *command)
+    assert recorded.code == 0, recorded.err
+    [document] = json.loads(recorded.out)
+    assert document["environment"]["files"] == [{"name": "remote_file", "size": 20_000_000, "fill": "random"}]
 
 
 def test_a_program_that_sends_its_requests_elsewhere_is_told(s3bench: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 
 CONTENT = bytes(range(256)) * 4096  # more than one piece
+LIMIT_S = 20.0
+RESET_ON_CLOSE = b"\x01\x00\x00\x00\x00\x00\x00\x00"
+LARGE_BYTES = 32 << 20  # more than the buffers of two sockets hold
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,40 @@ def connection() -> Iterator[Connect]:
             return stack.enter_context(contextlib.closing(client))
 
         yield connect
+
+
+@contextlib.contextmanager
+def upstream(answer: bytes, *, resets: bool = False) -> Iterator[str]:
+    """The URL of a server that reads one request's head, sends `answer`, and closes the connection or `resets` it."""
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            if resets:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            while b"\r\n\r\n" not in connection.recv(65536, socket.MSG_PEEK):
+                pass
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve)
+        server.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.join()
+
+
+def connected(endpoint: RecordingEndpoint) -> socket.socket:
+    url = urlsplit(endpoint.url)
+    return socket.create_connection((url.hostname or "", url.port or 0), LIMIT_S)
+
+
+def everything(client: socket.socket) -> bytes:
+    """Read to the connection's end."""
+    received = bytearray()
+    while data := client.recv(65536):
+        received += data
+    return bytes(received)
 
 
 def test_requests_on_one_connection_are_kept_in_their_order(endpoint: RecordingEndpoint, connection: Connect) -> None:
@@ -116,6 +154,109 @@ def test_a_request_that_cannot_be_passed_on_is_answered_and_told(connection: Con
             [failure] = endpoint.failures
             assert failure.startswith("GET /bucket/k could not be passed on to http://127.0.0.1:")
             assert "refused" in failure
+
+
+@pytest.mark.parametrize(
+    ("answer", "resets", "why"),
+    [
+        (b"Content-Length: 1000\r\n\r\n" + b"x" * 500, False, "the connection was closed 500 bytes before the end"),
+        (b"Content-Length: 1000\r\n\r\n" + b"x" * 500, True, "Connection reset by peer"),
+        (b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", False, "the connection was closed before the last chunk"),
+        (b"Transfer-Encoding: chunked\r\n\r\n9\r\nabc", False, "the connection was closed before the last chunk"),
+    ],
+    ids=["length", "reset", "chunks", "chunk"],
+)
+def test_a_response_that_breaks_off_ends_the_clients_connection_without_a_word_of_ours(
+    answer: bytes, resets: bool, why: str
+) -> None:
+    with (
+        upstream(b"HTTP/1.1 200 OK\r\n" + answer, resets=resets) as url,
+        RecordingEndpoint(Upstream(url=url)) as endpoint,
+        connected(endpoint) as client,
+    ):
+        client.sendall(b"GET /bucket/k HTTP/1.1\r\nHost: x\r\n\r\n")
+        received = everything(client)
+        assert received.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert received.count(b"HTTP/1.1") == 1
+        assert not received.endswith(b"\r\n0\r\n\r\n")
+        endpoint.settle()
+        [failure] = endpoint.failures
+        assert failure.startswith(f"the response to GET /bucket/k from {url} broke off: ")
+        assert failure.endswith(why)
+        assert endpoint.exchanges == ()
+
+
+def test_chunks_have_no_length_beside_them(connection: Connect) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    with upstream(answer) as url, RecordingEndpoint(Upstream(url=url)) as endpoint:
+        client = connection(endpoint)
+        client.request("GET", "/bucket/k")
+        response = client.getresponse()
+        assert (response.getheader("content-length"), response.read()) == (None, b"abc")
+
+
+def begin_and_leave(endpoint: RecordingEndpoint, client: socket.socket, target: bytes) -> None:
+    """Read the first bytes of a response, and reset the connection."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+    client.sendall(b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n" % target)
+    assert client.recv(10)
+    client.close()
+    endpoint.settle()
+    assert (endpoint.failures, endpoint.cut_requests) == ((), ())
+
+
+@pytest.mark.parametrize("keeps_contents", [False, True])
+def test_a_download_that_the_client_closes_early_is_kept_with_its_declared_size(keeps_contents: bool) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % LARGE_BYTES
+    with (
+        upstream(answer + bytes(LARGE_BYTES)) as url,
+        RecordingEndpoint(Upstream(url=url), keeps_contents=keeps_contents) as endpoint,
+        connected(endpoint) as client,
+    ):
+        begin_and_leave(endpoint, client, b"/bucket/k")
+        [exchange] = endpoint.exchanges
+        assert (exchange.kind, exchange.object_bytes, exchange.body) == (Kind.READ, LARGE_BYTES, None)
+        assert exchange.response_bytes < LARGE_BYTES
+
+
+@pytest.mark.parametrize("target", [b"/bucket?list-type=2", b"/bucket/k"], ids=["listing", "object"])
+def test_a_response_whose_rest_is_needed_is_read_to_its_end_though_the_client_left(target: bytes) -> None:
+    chunk = b"%x\r\n%b\r\n" % (LARGE_BYTES, bytes(LARGE_BYTES))
+    with (
+        upstream(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\n\r\n") as url,
+        RecordingEndpoint(Upstream(url=url)) as endpoint,
+        connected(endpoint) as client,
+    ):
+        begin_and_leave(endpoint, client, target)
+        [exchange] = endpoint.exchanges
+        assert exchange.response_bytes == LARGE_BYTES
+
+
+@pytest.mark.parametrize("resets", [False, True])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 9\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n9\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+    ],
+    ids=["length", "chunk", "chunks"],
+)
+def test_a_client_that_leaves_in_the_middle_of_a_body_is_not_the_endpoints_failure(body: bytes, resets: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as behind:
+        behind.settimeout(LIMIT_S)
+        url = f"http://127.0.0.1:{behind.getsockname()[1]}"
+        with RecordingEndpoint(Upstream(url=url)) as endpoint, connected(endpoint) as client:
+            if resets:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            client.sendall(b"PUT /bucket/cut HTTP/1.1\r\nHost: x\r\n" + body)
+            passed_on, _ = behind.accept()  # the endpoint is in the middle of the request
+            client.close()
+            endpoint.settle()
+            passed_on.close()
+            assert endpoint.failures == endpoint.exchanges == ()
+            [cut] = endpoint.cut_requests
+            assert cut == "PUT /bucket/cut: the client closed the connection in the middle of the body"
 
 
 def test_a_body_of_signed_chunks_is_refused_for_a_live_endpoint(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.cli.buckets import check_bucket_names
-from s3bench.cli.quantity import parse_option
+from s3bench.cli.quantity import parse_size
 from s3bench.clients.plan import plan_runs, title
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.clients.registry import known_clients
@@ -16,7 +16,6 @@ from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
-from s3bench.units import parse_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +94,10 @@ def _refuse_combination(options: ServeOptions, with_option: str, why: str, other
 
 
 def _settings(options: ServeOptions) -> EmulatorSettings:
+    _refuse_empty("--access-key", options.access_key, "to accept any credentials")
+    _refuse_empty("--secret-key", options.secret_key, f"to use {SECRET_VARIABLE}")
+    _refuse_empty("--region", options.region, f"to use {REGION}")
+    _refuse_empty("--domain", options.domain, f"to use {DOMAIN}")
     secret_key = options.secret_key
     if secret_key is None and options.access_key is not None:
         secret_key = os.environ.get(SECRET_VARIABLE)
@@ -106,18 +109,25 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
         )
     check_bucket_names(options.buckets)
     given = options.memory_limit
-    limit = MEMORY_LIMIT_BYTES if given is None else parse_option("--memory-limit", given, parse_bytes)
+    limit = MEMORY_LIMIT_BYTES if given is None else parse_size("--memory-limit", given)
     return EmulatorSettings(
         memory_limit_bytes=limit,
         discard=options.discard,
         data_dir=None if options.data_dir is None else str(Path(options.data_dir).absolute()),
         md5_always=options.etag == "md5",
-        access_key=options.access_key or None,
-        secret_key=secret_key or None,
+        access_key=options.access_key,
+        secret_key=secret_key,
         region=options.region or REGION,
         domain=options.domain or DOMAIN,
         buckets=options.buckets,
     )
+
+
+def _refuse_empty(option: str, value: str | None, purpose: str) -> None:
+    if value is not None and not value.strip():
+        raise BadInput(
+            f"{option} is empty", "its value may come from a variable that is not set", f"remove {option} {purpose}"
+        )
 
 
 def _definition(file: Path, select: str | None) -> Definition:

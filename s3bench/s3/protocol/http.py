@@ -22,7 +22,13 @@ SUCCESSES = range(200, 300)
 
 HEAD_END = b"\r\n\r\n"
 
+_METHOD_BYTES_MAX = 80  # checked of a method that has only begun
+_TLS_HANDSHAKE = b"\x16"  # first byte of the record that begins a TLS connection (RFC 8446 5.1)
+
+_BARE_LINE_END = "the request head holds a bare CR, LF or NUL"
+
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
+_AUTHORITY = re.compile(r"[^/?#@]+(?=[/?]|$)")  # RFC 9110 4.2: without user information
 _BLANKS = " \t"  # RFC 9110 5.6.3
 _FRAMING = frozenset({"transfer-encoding", "connection"})  # Content-Length is usual
 _METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
@@ -89,17 +95,19 @@ def parse_head(raw: bytes) -> RequestHead:
     rest = "".join(lines)
     # RFC 9112 2.2: a bare CR is invalid; a bare LF could be read as a line end by others, so it is refused as well.
     if "\n" in rest or "\r" in rest or "\0" in rest:
-        raise BadRequest("the request head holds a bare CR, LF or NUL")
+        raise BadRequest(_BARE_LINE_END)
     first = lines.pop(0)
     try:
         method, path, version = first.split(" ")
         form = path[0]
     except (ValueError, IndexError):
-        raise BadRequest(f"not an HTTP request line: {first[:80]!r}") from None
+        raise _bad_request_line(first) from None
+    if form != "/" and path != "*":
+        return _parse_absolute_form(method, path, version, lines)
     query, garbled = "", False
     if "?" in path:
         path, _, query = path.partition("?")
-    if form != "/" or "%" in path or not path.isascii():
+    if "%" in path or not path.isascii():
         path, garbled = _decode_path(path)
     fields: dict[str, str] = {}
     for line in lines:
@@ -112,6 +120,34 @@ def parse_head(raw: bytes) -> RequestHead:
         length_bytes = 0 if length is None else _parse_length(length)
         return RequestHead(usual, path, query, fields, length_bytes, False, False)  # noqa: FBT003 (keywords cost time)
     return _with_framing(method, path, query, version, fields, garbled=garbled)
+
+
+def check_beginning(data: bytes) -> None:
+    """Raise `BadRequest` if no request head can begin with `data`, so that other protocols do not wait for its end."""
+    if data.startswith(_TLS_HANDSHAKE):
+        raise BadRequest("the client speaks TLS, the server plain HTTP; use http:// in its URL, or start with --tls")
+    first, line_end, _ = data.partition(b"\r\n")
+    if _TOKEN.fullmatch(data[:_METHOD_BYTES_MAX].partition(b" ")[0].decode("latin-1")) is None:
+        raise _bad_request_line(first.decode("latin-1"))
+    if data.count(b"\n") > data.count(b"\r\n"):
+        raise BadRequest(_BARE_LINE_END)
+    if line_end:
+        parse_head(first + b"\r\nHost: h")  # Host may be among the lines that are still to come
+
+
+def _parse_absolute_form(method: str, target: str, version: str, lines: list[str]) -> RequestHead:
+    """Parse a head whose target is a URL, `http://host/path`; its authority replaces Host (RFC 9112 3.2.2)."""
+    scheme, separator, rest = target.partition("://")
+    authority = _AUTHORITY.match(rest)
+    if not separator or scheme.lower() not in {"http", "https"} or authority is None:
+        raise BadRequest(f"not a request target: {target[:80]!r}")
+    path = rest[authority.end() :].removeprefix("/")
+    head = parse_head("\r\n".join((f"{method} /{path} {version}", *lines)).encode("latin-1"))
+    return msgspec.structs.replace(head, fields=head.fields | {"host": authority[0]})
+
+
+def _bad_request_line(line: str) -> BadRequest:
+    return BadRequest(f"not an HTTP request line: {line[:80]!r}")
 
 
 def _with_framing(
@@ -178,22 +214,9 @@ def _bad_version(version: str) -> BadRequest:
 
 def _decode_path(path: str) -> tuple[str, bool]:
     """Undo percent-encoding; bytes that are no UTF-8 become replacement characters, and whether there are any."""
-    if path[:1] != "/":
-        path = _path_of_other_form(path)
     raw = unquote_to_bytes(path.encode("latin-1"))
     decoded = raw.decode("utf-8", "replace")
     return decoded, "\ufffd" in decoded and decoded.encode() != raw
-
-
-def _path_of_other_form(target: str) -> str:
-    """Take the path out of a target in absolute form (`http://host/path`, RFC 9112 3.2.2), or take `*`."""
-    scheme, separator, rest = target.partition("://")
-    if separator and scheme.lower() in {"http", "https"}:
-        _, slash, path = rest.partition("/")
-        return slash + path or "/"
-    if target == "*":
-        return target
-    raise BadRequest(f"not a request target: {target[:80]!r}")
 
 
 def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:

@@ -11,7 +11,7 @@ import socket
 
 from s3bench.s3.protocol.exchange import NO_BODY, NO_FACTS, Reply, RequestBody, Unwanted
 from s3bench.s3.protocol.framing import framing_of, is_bare
-from s3bench.s3.protocol.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
+from s3bench.s3.protocol.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, check_beginning, parse_head
 from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop
@@ -160,10 +160,11 @@ class ServerConnection(Peer):
         self._closing = head.closing
 
     def _hold_head(self, data: bytes) -> None:
-        """Keep a head that has only begun."""
+        """Keep a head that has only begun; one that can never be whole is refused at its first wrong byte."""
         if len(data) > HEAD_BYTES_MAX:
             why = f"the request head is longer than {HEAD_BYTES_MAX} bytes"
             raise BadRequest(why, status=431, code="RequestHeaderSectionTooLarge")
+        check_beginning(data)
         self._loop.busy += 1
         self._held = data
 

@@ -259,6 +259,14 @@ class TestLog:
         assert {request["event"] for request in requests} == {"request"}
         assert (fault["event"], totals["event"], totals["requests"]) == ("fault", "totals", 1400)
 
+    def test_a_client_that_speaks_tls_to_a_plain_server_is_refused_at_once_and_told_of(self, serve: Serve) -> None:
+        with serve() as serving:
+            with pytest.raises(urllib.error.URLError, match="SSL"):
+                fetch(serving.url.replace("http:", "https:"))
+            err = serving.stop()[2]
+        assert "s3bench: fault: connection 1: the client speaks TLS, the server plain HTTP" in err
+        assert "start with --tls" in err
+
     def test_no_log_is_hints_warnings_and_totals(self, serve: Serve) -> None:
         with serve("--log", "none", "--bucket", "bucket") as serving:
             for _ in range(5):
@@ -354,7 +362,12 @@ class TestRefusing:
             (("--bucket", "Upper"), "lower-case"),
             (("--access-key", "AK"), "S3BENCH_SECRET_KEY"),
             (("--secret-key", "S"), "--access-key"),
+            (("--access-key", "", "--secret-key", ""), "--access-key is empty"),
+            (("--access-key", "AK", "--secret-key", ""), "--secret-key is empty"),
             (("--memory-limit", "much"), "2GiB"),
+            (("--memory-limit", "0"), "--memory-limit"),
+            (("--region", ""), "--region is empty"),
+            (("--domain", " "), "--domain is empty"),
             (("--network", "ec2:c5.lrge"), "ec2:c5.large"),
             (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
             (("--host", ""), "--host"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head, render_date, render_head
+from s3bench.s3.protocol.http import BadRequest, RequestHead, check_beginning, parse_head, render_date, render_head
 
 
 def parse(*lines: str) -> RequestHead:
@@ -32,6 +32,39 @@ def test_a_path_in_utf8_is_decoded_with_and_without_percent_signs() -> None:
 )
 def test_targets_in_other_forms_have_a_path(target: str, path: str) -> None:
     assert parse(f"OPTIONS {target} HTTP/1.1", "Host: h").path == path
+
+
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+@pytest.mark.parametrize(
+    ("target", "host", "path", "query"),
+    [
+        ("http://data.localhost/a%20b?c=d", "data.localhost", "/a b", "c=d"),
+        ("http://data.localhost:9000", "data.localhost:9000", "/", ""),
+        ("https://data.localhost?c", "data.localhost", "/", "c"),
+        ("http://data.localhost//a", "data.localhost", "//a", ""),
+        ("http://data.localhost/http://other/a", "data.localhost", "/http://other/a", ""),
+    ],
+)
+def test_the_authority_of_a_target_replaces_host(method: str, target: str, host: str, path: str, query: str) -> None:
+    head = parse(f"{method} {target} HTTP/1.1", "A: b", "Host: localhost")
+    assert (head.path, head.query, head.fields) == (path, query, {"a": "b", "host": host})
+    assert parse(f"{method} {target} HTTP/1.0").fields == {"host": host}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("GET http:///a HTTP/1.1", "Host: h"),
+        ("GET http://user:word@h/a HTTP/1.1", "Host: h"),
+        ("GET ftp://h/a HTTP/1.1", "Host: h"),
+        ("GET *?a HTTP/1.1", "Host: h"),
+        ("GET http://h/a HTTP/1.1",),
+        ("GET http://h/a HTTP/1.1", "Host: h", "Host: h"),
+    ],
+)
+def test_a_target_in_absolute_form_excuses_nothing(lines: tuple[str, ...]) -> None:
+    with pytest.raises(BadRequest):
+        parse(*lines)
 
 
 def test_repeated_fields_are_joined_with_commas() -> None:
@@ -105,6 +138,15 @@ def test_a_length_with_many_leading_zeros_is_a_number() -> None:
 def test_any_bytes_are_a_head_or_a_bad_request(raw: bytes) -> None:
     with contextlib.suppress(BadRequest):
         assert parse_head(raw).length >= 0
+
+
+@pytest.mark.parametrize(
+    "line", [b"PUT /bucket/key HTTP/1.1", b"GET http://host/key?a HTTP/1.0", b"OPTIONS * HTTP/1.1"]
+)
+def test_a_good_head_may_come_in_any_pieces(line: bytes) -> None:
+    head = line + b"\r\nA: b\r\nHost: h\r\n\r"
+    for at in range(1, len(head) + 1):
+        check_beginning(head[:at])
 
 
 _NAMES = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_!", min_size=1, max_size=12)

@@ -88,6 +88,33 @@ def test_a_wrong_chunk_is_refused_though_the_client_waits(wire: Any) -> None:
     wire.collect()
 
 
+@pytest.mark.parametrize(
+    ("data", "status", "why"),
+    [
+        (
+            b"\x16\x03\x01",
+            400,
+            "the client speaks TLS, the server plain HTTP; use http:// in its URL, or start with --tls",
+        ),
+        (b"\0\0\0\x08", 400, "not an HTTP request line: '\\x00\\x00\\x00\\x08'"),
+        (b"AMQP\0\0\x09\x01", 400, "not an HTTP request line: 'AMQP\\x00\\x00\\t\\x01'"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", 400, "not an HTTP request line: 'SSH-2.0-OpenSSH_9.2'"),
+        (b"a /b c\r\n", 400, "not an HTTP version: 'c'"),
+        (b"GET / HTTP/3\r\nHost: h\r\n", 505, "'HTTP/3' is not HTTP/1.1"),
+        (b"GET / HTTP/1.1\nHost: h\n\n", 400, "the request head holds a bare CR, LF or NUL"),
+        (b"GET / HTTP/1.1\r\nHost: h\n\n", 400, "the request head holds a bare CR, LF or NUL"),
+    ],
+)
+def test_what_can_be_no_head_is_refused_though_the_client_waits(wire: Any, data: bytes, status: int, why: str) -> None:
+    wire.arm(ANY)
+    with wire.connect() as client:
+        client.send(data)
+        assert client.response()[0] == status
+        assert client.at_end()
+    (fault,) = wire.collect().faults
+    assert fault.endswith(f": {why}")
+
+
 def test_a_refused_client_can_read_the_answer_though_it_keeps_sending(wire: Any) -> None:
     wire.arm(ANY)
     with wire.connect() as client:
