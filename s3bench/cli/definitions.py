@@ -18,7 +18,7 @@ from s3bench.spec.suite import Suite
 
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
     """Read the definitions of `files`, or the shipped ones. Raises `BadInput` if two have the same identity."""
-    definitions = tuple(definition for file in definition_files(files) for definition in _read(file))
+    definitions = tuple(definition for file in definition_files(files) for definition in read_file(file))
     check_identities(definitions)
     return definitions
 
@@ -55,11 +55,11 @@ def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def sizes_files(file: Path) -> tuple[str, ...]:
     """The files of sizes (`environment.like`) that the definitions in `file` name, relative to its directory."""
-    directories = (directory for definition in _read(file) for directory in definition.environment.file_dirs)
+    directories = (directory for definition in read_file(file) for directory in definition.environment.file_dirs)
     return tuple(dict.fromkeys(each.sizes_file for each in directories if each.sizes_file is not None))
 
 
-def _read(file: Path) -> tuple[Definition, ...]:
+def read_file(file: Path) -> tuple[Definition, ...]:
     """Read a definition file, or a workload of AWS's CRT S3 benchmarks; notes about the latter go to stderr."""
     if not file.name.endswith(SUFFIX):
         return read_definitions(file, known_clients())

@@ -60,9 +60,9 @@ def safe_streams() -> Iterator[None]:
 def print_styled(text: str, *, unsaved: Callable[[], bytes] | None = None) -> None:
     """Write text with styles to stdout; other control characters are escaped.
 
-    If that fails, `unsaved`, measured results that are in no file yet, are saved in one that the error names.
+    For `unsaved`, see `rescued`.
     """
-    with _rescued(unsaved):
+    with rescued(unsaved):
         stream = unescaped(sys.stdout)
         stream.write(visible_styled(text))
         stream.flush()
@@ -70,14 +70,18 @@ def print_styled(text: str, *, unsaved: Callable[[], bytes] | None = None) -> No
 
 def print_whole(content: bytes, *, is_measured: bool = False) -> None:
     """Write a document to stdout. If that fails, measured results are saved in a file that the error names."""
-    with _rescued((lambda: content) if is_measured else None):
+    with rescued((lambda: content) if is_measured else None):
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
 
 
 @contextmanager
-def _rescued(unsaved: Callable[[], bytes] | None) -> Iterator[None]:
+def rescued(unsaved: Callable[[], bytes] | None) -> Iterator[None]:
+    """If stdout cannot be written, save `unsaved`, measured results that are in no file yet; the error names the file.
+
+    Raises `MachineError`.
+    """
     try:
         yield
     except MachineError as error:

@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 
 from s3bench.cli.definition_file import DefinitionFile
-from s3bench.cli.definitions import check_identities
+from s3bench.cli.definitions import check_identities, read_file
 from s3bench.clients.plan import plan_runs
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, Problem
 from s3bench.spec.definition import Definition
-from s3bench.spec.parse import read_definitions
 from s3bench.spec.schema import json_schema
 from s3bench.units import counted
 
@@ -21,7 +20,10 @@ from s3bench.units import counted
 @click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS]...")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of definition files and exit.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the problems as JSON: a list of {source, path, what, fix}. `source` is a file, or several with commas.",
 )
 def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) -> None:
     """Check DEFINITIONS without running anything. Exit code 2 if there is any problem.
@@ -56,7 +58,7 @@ def _problems(files: tuple[Path, ...]) -> list[tuple[str, BadInput]]:
     read: list[tuple[Path, tuple[Definition, ...]]] = []
     for file in files:
         try:
-            read.append((file, read_definitions(file, known_clients())))
+            read.append((file, read_file(file)))
         except BadInput as error:
             broken.append((str(file), error))
     together = tuple(definition for _, definitions in read for definition in definitions)

@@ -57,8 +57,6 @@ class Listener:
 
     def __iter__(self) -> Iterator[PhaseReport]:
         while self._thread.is_alive() or not self._queue.empty():
-            if self._error is not None:
-                break
             try:
                 yield self._queue.get(timeout=_TURN_S)
             except queue.Empty:

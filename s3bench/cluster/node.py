@@ -37,7 +37,7 @@ Until the start nothing is loaded, so a node that is ready earlier waits without
 """
 
 _WATCH_S = 0.05
-_START_S = READY_S + 60.0  # the driver gives up first, also where it took half a minute to reach the slowest node
+_START_S = READY_S + 600.0  # the driver gives up first, however hard nodes are to reach and their clocks to measure
 _JOIN_S = 2.0
 
 

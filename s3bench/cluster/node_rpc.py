@@ -89,7 +89,8 @@ class NodeRpc:
                 assert isinstance(report, kind), report
                 waiting.discard(node)
             if self._now_ns() > until_ns:
-                self.lost.update(dict.fromkeys(waiting, f"it was not ready within {limit_s:g} s"))
+                for node in waiting:
+                    self.lost.setdefault(node, f"it was not ready within {limit_s:g} s")
             if waiting:
                 self._sleep(_PAUSE_S)
         return not waiting and not self.lost

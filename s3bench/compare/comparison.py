@@ -6,6 +6,7 @@ the one-line summary.
 History of the format (`schema_version`):
 1: the first.
 2: `rows[].doubts` are now `rows[].warnings`.
+3: `rows[].change` of a share is null, and `rows[].difference` is there; rows with a figure of 0 have a difference too.
 """
 
 from collections import Counter
@@ -48,7 +49,7 @@ from s3bench.results.document import NODE, Client, Result
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.reader import one_of
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 ORDER_WARNING = (
     "measured one after the other: a change in the speed of the machine in between looks like a difference; "
     "`s3bench gate` avoids such false alarms by running the two sides in alternation"

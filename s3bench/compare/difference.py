@@ -90,8 +90,8 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def _size(self) -> float:
-        """How large the change is, as the absolute logarithm of a ratio; infinite from or to 0."""
-        if self.change is not None:
+        """The absolute logarithm of the ratio, or of that of the medians; infinite from or to 0."""
+        if self.change is not None and self.difference is None:
             return abs(math.log1p(self.change)) if self.change > -1 else math.inf
         before, after = self.baseline.median, self.other.median
         if self.difference is None or before is None or after is None or before == after:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from contextlib import suppress
+from time import monotonic, sleep
 from typing import IO
 
 import psutil
@@ -16,9 +17,11 @@ _CUT_BYTES = 4096
 _GRACE_S = 5.0
 """From SIGTERM to SIGKILL."""
 
+_TURN_S = 0.02
+
 
 def end_with_children(process: "subprocess.Popen[bytes]") -> None:
-    """End `process` and all that it started, by SIGTERM; after 5 s, or at an interrupt, by SIGKILL.
+    """End `process` and all that it started, by SIGTERM; what runs on after 5 s, or at an interrupt, by SIGKILL.
 
     psutil signals no process that has got the id of one of these meanwhile.
     """
@@ -28,8 +31,11 @@ def end_with_children(process: "subprocess.Popen[bytes]") -> None:
         for each in family:
             with suppress(psutil.Error):
                 each.terminate()
+        until_s = monotonic() + _GRACE_S
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
+        while any(map(_runs, family)) and monotonic() < until_s:
+            sleep(_TURN_S)
     finally:
         for each in family:  # they may have started others, and are orphans if it has ended
             for one in _family(each.pid) if each.is_running() else ():
@@ -37,6 +43,14 @@ def end_with_children(process: "subprocess.Popen[bytes]") -> None:
                     one.kill()
         process.kill()  # also if it could not be listed
         process.wait()
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it has not ended; where nobody waits for orphans, they stay zombies."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -15,7 +15,7 @@ class ClientTraits:
     `is_default`: it runs the definitions that name no client. `transfer_words` are the values of
     `preferred_transfer_client` that stand for it. `config_block` is the block of a profile with its settings;
     `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`;
-    `parse_config` parses such a block and raises `BadInput`.
+    `parse_config` parses any part of such a block and raises `BadInput`.
     `runs_unnamed`: selected by `--client`, it also runs transfers whose definition names other clients, at least one of
     them a client that runs only transfers; such definitions were written without knowing this client.
     """

@@ -216,7 +216,7 @@ def _size(metric: Metric, found: ChangePoint) -> str:
     else:
         middle, ends = found.ratio - 1, (_relative(found.ratio_low), _relative(found.ratio_high))
         number, unit = _percent, " %"
-    near, far = (None if end is None else number(sign * end) for end in ends[::sign])
+    near, far = (None if end is None else number(sign * end + 0.0) for end in ends[::sign])
     amount = number(sign * middle)
     size = f"{amount}{unit.removesuffix('s') if amount == '1' else unit} {word}" if middle else f"{word} on average"
     if near is not None and far is not None:
@@ -286,8 +286,8 @@ def _machine_warnings(metric: Metric, points: Sequence[TrendPoint], found: Adjus
 def _left_out(metric: Metric, without_figure: int, without_reference: int) -> tuple[str, ...]:
     warnings = []
     if without_figure:
-        none = "missing or below 0" if metric.unit in _MAY_BE_0 else "missing or 0"
-        warnings.append(f"{counted(without_figure, 'release')} left out: its figure is {none}")
+        least = "below 0" if metric.unit in _MAY_BE_0 else "of 0"
+        warnings.append(f"{counted(without_figure, 'release')} left out: without a figure, or with one {least}")
     if without_reference:
         warnings.append(f"{counted(without_reference, 'release')} left out: no reference release was measured with it")
     return tuple(warnings)

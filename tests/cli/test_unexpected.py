@@ -15,10 +15,10 @@ def failing(monkeypatch: pytest.MonkeyPatch, here: Here) -> Callable[[Exception]
     """Run a command that raises; gives its exit code and the lines on stderr."""
 
     def run(error: Exception) -> tuple[int, list[str]]:
-        def fail(_path: object, _clients: object) -> None:
+        def fail(_path: object) -> None:
             raise error
 
-        monkeypatch.setattr("s3bench.cli.validate.read_definitions", fail)
+        monkeypatch.setattr("s3bench.cli.validate.read_file", fail)
         finished = here("validate", "x.json")
         assert finished.stdout == ""
         return finished.returncode, finished.stderr.splitlines()

@@ -108,7 +108,7 @@ def test_what_nobody_flushed_is_not_lost_in_silence(shell: Shell) -> None:
     program = (
         "import sys; from s3bench.cli import main, validate; "
         'validate.plan_runs = lambda *_, **__: sys.stdout.write("x"); '
-        'validate.read_definitions = lambda *_: (); sys.argv = ["s3bench", "validate", "x"]; '
+        'validate.read_file = lambda *_: (); sys.argv = ["s3bench", "validate", "x"]; '
         "main.main()"
     )
     finished = shell(f"'{sys.executable}' -c '{program}' >/dev/full")

@@ -1,6 +1,8 @@
 """Shell commands of the user's: their environment, their errors, their end."""
 
 import os
+import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -52,6 +54,18 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
     deadline_s = time.monotonic() + 10
     while status.exists() and " Z " not in status.read_text():
         assert time.monotonic() < deadline_s, "the child still runs"
+
+
+def test_a_child_has_time_to_clean_up_when_the_shell_has_ended(tmp_path: Path) -> None:
+    cleaned, ready = tmp_path / "cleaned", tmp_path / "ready"
+    handler = f"import time; time.sleep(0.3); open({str(cleaned)!r}, 'w').close(); raise SystemExit"
+    code = (
+        f"import signal; signal.signal(signal.SIGTERM, lambda *_: exec({handler!r})); "
+        f"open({str(ready)!r}, 'w').close(); signal.pause()"
+    )
+    failed(f"{shlex.join((sys.executable, '-c', code))}; true", timeout_s=2)
+    assert ready.exists()
+    assert cleaned.exists()
 
 
 def test_a_server_left_in_the_background_does_not_keep_the_command_from_ending(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s3bench.results.metrics import METRICS_BY_NAME
-from s3bench.trend.metric_trend import Trend, TrendPoint, trend_of
+from s3bench.trend.metric_trend import Trend, TrendPoint, _size, trend_of
 
 TIME = METRICS_BY_NAME["total_time"]
 MEMORY = METRICS_BY_NAME["max_memory"]
@@ -117,10 +117,16 @@ class TestFiguresOfZero:
         words = only_words(trend_of(ERRORS, valued(rates)))
         assert ": more on average (0 to " in words
 
+    def test_a_decrease_bounded_by_0_has_no_sign(self) -> None:
+        (change,) = trend_of(RETRIES, valued([3.0] * 12 + [0.0] * 12)).changes
+        assert _size(RETRIES, replace(change.point, difference=-1.0, difference_low=-1.0, difference_high=0.0)) == (
+            "1 less (0 to 1)"
+        )
+
     def test_no_releases_with_errors_is_no_change(self) -> None:
         assert trend_of(ERRORS, valued([0.0] * 30)).words == "no change found in 30 releases"
         assert trend_of(ERRORS, valued([-1.0, math.nan])).warnings[0] == (
-            "2 releases left out: its figure is missing or below 0"
+            "2 releases left out: without a figure, or with one below 0"
         )
 
     def test_a_reference_is_not_used_and_that_is_said(self) -> None:
@@ -189,7 +195,7 @@ class TestDoubts:
         some[3] = replace(some[3], value=bad)
         trend = trend_of(TIME, some)
         assert len(trend.points) == 19
-        assert trend.warnings == ("1 release left out: its figure is missing or 0",)
+        assert trend.warnings == ("1 release left out: without a figure, or with one of 0",)
 
     def test_a_series_that_goes_up_and_down_has_a_warning(self) -> None:
         trend = trend_of(TIME, points((15, 1.0), (15, 1.2), (15, 1.0), (15, 1.2)))

@@ -234,8 +234,10 @@ def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> N
     if site.is_emulated:
         return
     if plan.options.keep:
-        reuse = "" if session.terms.reused else f"--reuse {run} reads its objects, "
-        view.say(f"run {run} is kept: {reuse}--clean-up {run} deletes them")
+        if session.terms.reused:
+            view.say(f"what run {run} wrote is kept: --clean-up {run} deletes it")
+        else:
+            view.say(f"run {run} is kept: --reuse {run} reads its objects, --clean-up {run} deletes them")
         return
     try:
         view.say(str(session.clean_up()))

@@ -21,7 +21,7 @@ from s3bench.cli.load.options import Form, LoadOptions
 from s3bench.cli.load.plan import LoadPlan
 from s3bench.cli.load.stress_view import StressView, reads
 from s3bench.cli.load.view import LoadView
-from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.streams import print_styled, print_whole, rescued
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import S3BenchError
@@ -75,6 +75,7 @@ class LoadOutput:
             warnings=(*machine_warnings(facts), *plan.warnings),
         )
         self._has_former = options.output is not None and options.output.exists()
+        self._count = len(plan.profile.phases) * plan.profile.loops
         self._complete = 0  # phases that were measured without a loss
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
@@ -131,8 +132,9 @@ class LoadOutput:
 
     def interrupted(self) -> None:
         """Record that the run was interrupted."""
-        what = "interrupted: the phase that was running ended early, and those after it did not run"
-        self.document = self.document.with_warnings((what,))
+        if self._complete < self._count:
+            what = "interrupted: the phase that was running ended early, and those after it did not run"
+            self.document = self.document.with_warnings((what,))
 
     def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete."""
@@ -171,7 +173,7 @@ class LoadOutput:
                 self.document, options={**self.document.options, "cluster": self._pool.facts}
             )
         if measured.result.losses:
-            self._ended_early(f"workers were lost in {measured.phase.name}")
+            self._ended_early(f"{measured.phase.name}: {measured.result.losses[0]}")
         else:
             self._complete += 1
         self._save()
@@ -186,11 +188,10 @@ class LoadOutput:
 
     def _ended_early(self, why: str) -> None:
         """Record that the run ended before all of it was measured, unless all of it was."""
-        count = len(self._plan.profile.phases) * self._plan.profile.loops
-        what = f"with {self._complete} of {count} phases complete"
+        what = f"with {self._complete} of {self._count} phases complete"
         if self._plan.slo is not None:
             what = "" if "found" in self.document.options else "before the highest rate was found"
-        elif self._complete == count:
+        elif self._complete == self._count:
             what = ""
         if what:
             self.document = self.document.with_warnings((f"the run ended early, {what}: {why}",))
@@ -208,8 +209,12 @@ class LoadOutput:
         """Write the document for the last time, and stdout."""
         self.document = self.document.ended(datetime.now(UTC))
         self._save()
+        with rescued(None if self._plan.options.output else partial(encode_document, self.document)):
+            self._print_end()
+
+    def _print_end(self) -> None:
         if self._wants_json:
-            print_whole(encode_document(self.document), is_measured=True)
+            print_whole(encode_document(self.document))
         elif self._plan.form is Form.LINES:
             self._print((COMPLETED,))
         elif self._plan.form is Form.CSV:
@@ -219,8 +224,7 @@ class LoadOutput:
         ):
             width, color = stdout_width(), stdout_paints()
             render = render_matrix if cells(self.document) else render_load
-            unsaved = None if self._plan.options.output else partial(encode_document, self.document)
-            print_styled(render(self.document, width=width, color=color), unsaved=unsaved)
+            print_styled(render(self.document, width=width, color=color))
             if self._plan.options.output is None:
                 click.echo("s3bench: the results were not saved; use -o FILE", err=True)
 

@@ -184,8 +184,8 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
         *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.documents),
     ]
     for name, started_at, ended_at, version, command in heads:
-        when = f"{_time(started_at)} to {_time(ended_at)}" if ended_at else f"{_time(started_at)} (start)"
-        when = when if started_at else "at an unknown time"
+        end = f" to {_time(ended_at)}" if ended_at else " (start)"
+        when = f"{_time(started_at)}{end}" if started_at else "at an unknown time"
         if len(heads) > 1:
             yield name, f"{when}, s3bench {version}"
         else:

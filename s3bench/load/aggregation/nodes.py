@@ -90,13 +90,14 @@ def _bound(usual: float) -> float:
 def thread_shares(phase: Phase, *, workers: int, nodes: int) -> tuple[float, ...]:
     """The threads of each node, over all jobs, as far as they make load.
 
-    A planned rate is shared among the workers that have a thread, whatever number of them each has, and its threads
-    count by that.
+    A planned rate and a number of operations are shared among the workers that have a thread, whatever number of them
+    each has, and the job's threads count by that.
     """
     shares = [0.0] * nodes
     for job, first in zip(phase.jobs, first_workers(phase, workers), strict=True):
         active = min(workers, job.threads)
         for index in range(active):
-            threads = job.threads / active if job.rate else share_of(job.threads, index, workers)
+            is_dealt = job.rate is not None or job.operations is not None
+            threads = job.threads / active if is_dealt else share_of(job.threads, index, workers)
             shares[(first + index) % workers % nodes] += threads
     return tuple(shares)

@@ -1,6 +1,7 @@
 """The worker pool of one machine: starts worker processes, sends them orders, receives their reports, and ends them."""
 
 import contextlib
+import math
 import os
 import selectors
 import time
@@ -31,6 +32,7 @@ _START_S = 120.0  # random data and checksums of large objects are made before a
 _AHEAD_NS = 20_000_000
 _STOP_S = 5.0
 _TALK_S = 30.0
+_LAST_RECORDS_S = 15.0  # of workers that are stopped because another one failed: more than the engine's LATE_S_MAX
 _KIB = 1024
 
 
@@ -99,14 +101,15 @@ class WorkerPool:
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
         second when nothing came, so that who listens can look after other things. When one fails, the others are
-        stopped, and `S3BenchError` is raised after their last records.
+        stopped, and `S3BenchError` is raised after their last records, or if these do not come in time.
         """
         self._start_phase(orders, start_ns)
         failure: S3BenchError | None = None
+        until_s = math.inf
         with _without_preempting(), selectors.DefaultSelector() as selector:
             for worker, channel in enumerate(self._channels):
                 selector.register(channel, selectors.EVENT_READ, worker)
-            while selector.get_map():
+            while selector.get_map() and time.monotonic() < until_s:
                 ready = selector.select(1.0)
                 if not ready:
                     yield None
@@ -116,7 +119,8 @@ class WorkerPool:
                         report = self._receive(worker, self._channels[worker], limit_s=_TALK_S)
                     except MachineError as error:
                         selector.unregister(key.fileobj)
-                        failure = failure or error
+                        if failure is None:
+                            failure, until_s = error, time.monotonic() + _LAST_RECORDS_S
                         self.stop()
                         continue
                     assert isinstance(report, IntervalRecord | PhaseEnded), report

@@ -65,7 +65,10 @@ def _subject_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
 
 
 def _change_column(rows: Sequence[ComparisonRow], *, rank: int = 0) -> TableColumn:
-    return column("change", rows, change_text, value=lambda row: row.change, rank=rank)
+    def value(row: ComparisonRow) -> float | None:
+        return row.difference if row.change is None else row.change
+
+    return column("change", rows, change_text, value=value, rank=rank)
 
 
 def _detail(row: ComparisonRow) -> str:

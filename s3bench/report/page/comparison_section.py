@@ -12,6 +12,7 @@ from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
     NOTHING,
     change_text,
+    difference_text,
     figure_text,
     header_lines,
     interval_text,
@@ -94,10 +95,11 @@ def _headline(other: Against) -> Headline:
         return Headline(text=clipped(other.summary, most=_TEXT_MAX), tone=_tone(other))
     interval = "" if interval_text(row) == NOTHING else f" (95 % interval {interval_text(row)})"
     medians = f"{figure_text(row.baseline, row)} to {figure_text(row.other, row)}"
+    change = change_text(row) if row.difference is None else difference_text(row.difference, row.unit)
     return Headline(
         verdict=clipped(row.word.upper()),
         tone=TONES[row.outcome],
-        text=clipped(f"{metric_text(row)} of {subject_text(row)}: {change_text(row)}{interval}", most=_TEXT_MAX),
+        text=clipped(f"{metric_text(row)} of {subject_text(row)}: {change}{interval}", most=_TEXT_MAX),
         remarks=(f"{medians[:1].upper()}{medians[1:]}, medians. In all: {clipped(other.summary, most=_TEXT_MAX)}.",),
     )
 
@@ -148,7 +150,7 @@ def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
         figures=figures,
         label=f"{subject}: {metric_text(row)} {change}, 95 % interval {interval}, {medians}: {outcome_text(row)}",
         word=row.outcome.value,
-        change=row.change,
+        change=row.change if row.difference is None else None,
         low=row.low,
         high=row.high,
         d0=math.expm1(limits.d0) if limits else None,

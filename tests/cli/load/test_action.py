@@ -166,7 +166,7 @@ def test_a_run_that_reuses_another_writes_and_leaves_objects_of_its_own(session:
 def test_new_objects_that_are_kept_beside_a_reused_run_are_no_data_set(session: type[FakeSession], load: Load) -> None:
     session.happens = (measured(),)
     _, stderr = load("--mix", "get=1,put=1", "--reuse", FORMER, "--keep")
-    assert f"s3bench: run {RUN} is kept: --clean-up {RUN} deletes them\n" in stderr
+    assert f"s3bench: what run {RUN} wrote is kept: --clean-up {RUN} deletes it\n" in stderr
 
 
 def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession], load: Load) -> None:
@@ -204,7 +204,7 @@ def test_a_loss_is_recorded_with_what_did_not_run(session: type[FakeSession], lo
     code, _ = load("--operation", "put", "--loops", "4")
     assert code == 4
     assert warnings_of("results.json")[-1] == (
-        "the run ended early, with 1 of 4 phases complete: workers were lost in put"
+        "the run ended early, with 1 of 4 phases complete: put: the phase ended early: load worker 1 ended"
     )
 
 

@@ -46,6 +46,7 @@ def test_nodes_are_compared_by_what_each_thread_does_and_one_without_a_thread_is
         (phase(job(threads=7)), 3, (3, 2, 2)),
         (phase(job(threads=7)), 6, (3, 2, 2)),
         (phase(job(threads=4, rate=100)), 3, (4 / 3, 4 / 3, 4 / 3)),
+        (phase(job(threads=4, operations=3000)), 3, (4 / 3, 4 / 3, 4 / 3)),
         (phase(job(threads=2, rate=100)), 3, (1, 1, 0)),
         (phase(job(threads=2), job(threads=2)), 3, (2, 1, 1)),
     ],

@@ -16,6 +16,7 @@ from s3bench.load.engine.message import BeginPhase, Keys, PhaseEnded, PreparePha
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.profile.sizes import fixed
+from s3bench.load.session import worker_pool
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -117,6 +118,23 @@ def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(
         assert f"load worker {1 - survivor.worker} " in raised.value.what
     _, alive = psutil.wait_procs(workers, timeout=WAIT_S)
     assert alive == []
+
+
+def test_a_worker_that_does_not_answer_is_not_waited_for_when_another_one_failed(
+    target: RequestTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "_LAST_RECORDS_S", 0.5)
+    before = {each.pid for each in children()}
+    with WorkerPool(2, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 2))
+        dead, silent = [each for each in children() if each.pid not in before]
+        reports = pool.perform((begin(duration_s=60.0),) * 2)
+        next(filter(None, reports))
+        silent.suspend()
+        dead.kill()
+        with pytest.raises(MachineError, match="ended with exit code -9"):
+            list(reports)
+        silent.resume()
 
 
 def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: RequestTarget, tmp_path: Path) -> None:

@@ -70,6 +70,20 @@ def test_errors_where_there_were_none_are_the_headline_with_their_difference() -
     assert any("of a share in percentage points" in note for table in section.tables for note in table.notes)
 
 
+def test_a_change_that_is_a_difference_is_not_drawn_as_a_ratio() -> None:
+    def timed(*cpu_times_s: float) -> Result:
+        run = result(BASE[:1]).runs[0]
+        runs = tuple(replace(run, cpu_time=each, user_cpu_time=each) for each in cpu_times_s)
+        return replace(result(), measurements=runs)
+
+    before, after = timed(*(0.0,) * 15, *(5.0,) * 18), timed(*(4.9,) * 18, *(100.0,) * 15)
+    section = comparison_section(compare([source("a", before), source("b", after)]))
+    assert section.headline is not None
+    assert section.headline.verdict == "MORE CPU TIME"
+    assert "medians" not in section.headline.text
+    assert "forest-cpu-time" not in [figure.name for figure in section.figures]
+
+
 def test_the_mood_is_that_of_the_gravest_row() -> None:
     assert tone(BASE, slower(BASE, 1.2)) is Tone.BAD
     assert tone(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Tone.WARNING
