@@ -77,6 +77,15 @@ def test_results_that_stdout_does_not_take_are_kept_in_a_file_that_the_error_nam
     assert kept.removeprefix("  the results were saved in ").startswith(str(tmp_path))
 
 
+def test_a_matrix_as_csv_that_stdout_does_not_take_is_kept_too(shell: Shell, tmp_path: Path) -> None:
+    matrix = "--matrix-sizes 1KiB --matrix-threads 1 --matrix-samples 4 --objects 2 --format csv"
+    finished = shell(f"s3bench load -q {matrix} >/dev/full")
+    assert finished.returncode == 4
+    kept = finished.stderr.splitlines()[-1].removeprefix("  the results were saved in ")
+    assert kept.startswith(str(tmp_path))
+    assert json.loads(Path(kept).read_text())["results"]
+
+
 def test_messages_that_stderr_does_not_take_are_dropped(shell: Shell, benchmark_file: str, tmp_path: Path) -> None:
     finished = shell(f"s3bench run {benchmark_file} -o results.json 2>/dev/full")
     assert (finished.returncode, finished.stdout) == (0, "")
