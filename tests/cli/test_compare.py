@@ -96,7 +96,7 @@ def test_transfer_clients_within_one_document(compare: Compare) -> None:
 def test_json_holds_every_row_and_can_be_read_back(compare: Compare) -> None:
     finished = compare("before.json", "after.json", "--json")
     comparison = msgspec.json.decode(finished.stdout, type=Comparison)
-    assert comparison.schema_version == 2
+    assert comparison.schema_version == 3
     assert [row.word for row in comparison.others[0].rows][:3] == ["slower", "more CPU time", "no difference"]
     assert len(comparison.others[0].rows) == 16
     assert json.loads(finished.stdout)["others"][0]["rows"][0]["change"] == pytest.approx(0.6)

@@ -123,12 +123,13 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                     loop = (phase.number - 1) // len(plan.profile.phases)
                     output.write_seconds(event, phase=phase.name, loop=loop)
             case Measured():
-                output.add_phase(event)
+                is_interrupted = session.terms.is_over()
+                output.add_phase(event, is_interrupted=is_interrupted)
                 for loss in event.result.losses:
                     view.conclude(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.result.whole)
-                code = max(code, _exit_code(event, plan, view, is_interrupted=session.terms.is_over()))
+                code = max(code, _exit_code(event, plan, view, is_interrupted=is_interrupted))
             case HighestRate():
                 output.add_highest_rate(event)
                 view.conclude(event.words)

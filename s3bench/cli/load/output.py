@@ -76,7 +76,7 @@ class LoadOutput:
         )
         self._has_former = options.output is not None and options.output.exists()
         self._count = len(plan.profile.phases) * plan.profile.loops
-        self._complete = 0  # phases that were measured without a loss
+        self._complete = 0  # phases without a loss or an interruption
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
         self._pool: ClusterWorkerPool | None = None
@@ -157,8 +157,8 @@ class LoadOutput:
             write=_echo,
         )
 
-    def add_phase(self, measured: Measured) -> None:
-        """Store the result of a phase."""
+    def add_phase(self, measured: Measured, *, is_interrupted: bool) -> None:
+        """Store the result of a phase, which the user may have interrupted."""
         new = results(
             measured.result,
             measured.phase,
@@ -174,7 +174,7 @@ class LoadOutput:
             )
         if measured.result.losses:
             self._ended_early(f"{measured.phase.name}: {measured.result.losses[0]}")
-        else:
+        elif not is_interrupted:
             self._complete += 1
         self._save()
         if self._plan.form is Form.LINES:

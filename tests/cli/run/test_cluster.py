@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,10 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two real nodes in this process, in the place of those that Ray would place."""
 
     @contextmanager
-    def connected(address: str, *, nodes: int | None, purpose: NodePurpose) -> Iterator[LocalNodeGroup]:
+    def connected(
+        address: str, *, nodes: int | None, purpose: NodePurpose, is_over: Callable[[], bool]
+    ) -> Iterator[LocalNodeGroup]:
+        assert not is_over()
         assert (address, nodes, purpose) == ("auto", None, NodePurpose.SUITE)
         with ExitStack() as stack:
             nodes = [SuiteNode(), SuiteNode()]
