@@ -157,7 +157,7 @@ def test_a_suite_gives_what_one_machine_gives_and_no_pair_is_split(
 def test_more_equal_nodes_than_there_are_are_refused(run: Start, suite: str) -> None:
     code, said = run(suite, "--nodes", "3").ended()
     assert code == ExitCode.BAD_INPUT
-    assert "the cluster has 2 at the most" in said
+    assert "the cluster has at most 2 equal machines" in said
 
 
 def test_ctrl_c_ends_every_unit_within_a_second_and_keeps_what_was_measured(
