@@ -265,7 +265,7 @@ def _keep_output(launch: Launch, directory: Path) -> str:
     """Copy what the client wrote to `directory`; returns a warning where that fails."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for file in (launch.stdout, launch.stderr):
+        for file in filter(Path.exists, (launch.stdout, launch.stderr)):
             shutil.copyfile(file, directory / file.name)
     except OSError as error:
         return f"its output could not be kept: {directory}: {error.strerror or error}"
@@ -282,6 +282,8 @@ def _warned(outcome: Outcome, warning: str) -> Outcome:
 
 
 def _tail(path: Path) -> str:
-    """The end of what the client wrote."""
+    """The end of what the client wrote; at a tiny timeout it is killed before there is a file."""
+    if not path.exists():
+        return ""
     with path.open("rb") as file:
         return redacted_tail(file, STDERR_TAIL_CHARACTERS)

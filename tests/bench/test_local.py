@@ -101,8 +101,8 @@ class FakeSpawner:
 
     endpoint: FakeEndpoint
     exit_code: int | None = 0
-    out: bytes = b""
-    err: bytes = b""
+    out: bytes | None = b""  # none: it ended before it opened its files
+    err: bytes | None = b""
     written: Mapping[str, bytes] = field(default_factory=dict)
     milestones: str = ""
     launches: list[Launch] = field(default_factory=list)
@@ -112,8 +112,9 @@ class FakeSpawner:
     def run(self, launch: Launch) -> ProcessRecord:
         self.endpoint.events.append("run")
         self.launches.append(launch)
-        launch.stdout.write_bytes(self.out)
-        launch.stderr.write_bytes(self.err)
+        for file, content in ((launch.stdout, self.out), (launch.stderr, self.err)):
+            if content is not None:
+                file.write_bytes(content)
         if self.interrupts:
             raise KeyboardInterrupt
         for name, content in self.written.items():
@@ -243,6 +244,13 @@ def test_a_bad_end_is_a_failure_with_the_end_of_what_the_client_wrote(
     assert outcome.why.count("x") < STDERR_TAIL_CHARACTERS
     stage.spawner.err, stage.spawner.out = b"", b"to stdout"
     assert cast("Failure", stage.once(LIST)).why == "to stdout"
+
+
+def test_a_client_that_was_killed_before_it_opened_its_files_timed_out(stage: Stage, tmp_path: Path) -> None:
+    stage.spawner.exit_code = stage.spawner.out = stage.spawner.err = None
+    outcome = stage.once(LIST, replace(SETTINGS, debug_dir=tmp_path / "debug"))
+    assert isinstance(outcome, Failure)
+    assert (outcome.what, outcome.why) == ("timed out after 600 s", "")
 
 
 def test_the_clients_own_failure_comes_first_and_names_the_request(stage: Stage) -> None:
