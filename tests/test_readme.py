@@ -29,7 +29,7 @@ def test_the_example_has_the_keys_of_a_real_measurement() -> None:
 
 
 def test_the_options_of_s3_benchmark_that_work_unchanged_are_named_and_are_options_of_load() -> None:
-    (named,) = re.findall(r"options `((?:-[a-z] ?)+)` mean what they mean to s3-benchmark", README)
+    (named,) = re.findall(r"options `((?:-[a-z] ?)+)` have the same meaning as in s3-benchmark", README)
     written = {word.rstrip(",") for option in OPTIONS.values() for word in option.written.split()}
     assert set(named.split()) <= written
     assert {f"--matrix {size}" for size in MatrixExtent} <= set(re.findall(r"`(--matrix \w+)`", README))

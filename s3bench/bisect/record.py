@@ -166,7 +166,7 @@ def _check_row(row: GateRow | None, record: BisectRecord, where: str) -> None:
     if row is None:
         return
     if row.benchmark not in {"", *record.benchmarks}:
-        raise BadInput(f"{where}.benchmark: {row.benchmark!r} is none of $.benchmarks", fix=_AS_WRITTEN)
+        raise BadInput(f"{where}.benchmark: {row.benchmark!r} is not in $.benchmarks", fix=_AS_WRITTEN)
     for name in ("change", "low", "high"):
         if (value := getattr(row, name)) is not None and value <= -1:
-            raise BadInput(f"{where}.{name}: {value:g} would leave nothing of the baseline", fix=_AS_WRITTEN)
+            raise BadInput(f"{where}.{name}: {value:g} is not above -1 (-100 %)", fix=_AS_WRITTEN)

@@ -23,7 +23,7 @@ from s3bench.units import counted
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the problems as JSON: a list of {source, path, what, fix}. `source` is a file, or several with commas.",
+    help="Print the problems as JSON: a list of {source, path, what, fix}. `source` names files, separated by commas.",
 )
 def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) -> None:
     """Check DEFINITIONS without running anything. Exit code 2 if there is any problem.

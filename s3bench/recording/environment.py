@@ -1,7 +1,6 @@
 """The environment of a recorded definition: local files, objects and config, as JSON values. Pure."""
 
 import configparser
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,6 @@ from s3bench.spec.names import FIXTURE_NAME
 
 Json = dict[str, Any]
 
-_NUMBERED = re.compile(r"file-([0-9]{6,})")
 _VARIABLES = {
     "AWS_MAX_ATTEMPTS": "max_attempts",
     "AWS_REQUEST_CHECKSUM_CALCULATION": "request_checksum_calculation",

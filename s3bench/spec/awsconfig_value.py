@@ -20,11 +20,7 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 def size_of(key: str, text: str) -> int:
     """The bytes of a setting such as `8MB`. Raises `BadInput`."""
-    value = _bytes_of(text)
-    if value is None or not 0 < value <= _MAX:
-        why = f"it is not a size from 1 to {_MAX:,} bytes"
-        raise _unreadable(key, text, why, "write bytes, or a size such as 8MB")
-    return value
+    return _in_range(key, text, _bytes_of(text), "size from 1 to {:,} bytes", "write bytes, or a size such as 8MB")
 
 
 def rate_of(key: str, text: str) -> int:
@@ -34,19 +30,13 @@ def rate_of(key: str, text: str) -> int:
         value = _whole(text[: -len("B/s")])
         value = _bytes_of(text[: -len("/s")]) if value is None else value
         value = value // 8 if value is not None and text.endswith("b/s") else value
-    if value is None or not 0 < value <= _MAX:
-        why = f"it is not a rate from 1 to {_MAX:,} bytes per second"
-        raise _unreadable(key, text, why, "write a rate such as 100MB/s or 800Mb/s")
-    return value
+    of_what = "rate from 1 to {:,} bytes per second"
+    return _in_range(key, text, value, of_what, "write a rate such as 100MB/s or 800Mb/s")
 
 
 def count_of(key: str, text: str) -> int:
     """The number of a setting such as `20`. Raises `BadInput`."""
-    value = _whole(text)
-    if value is None or not 0 < value <= _MAX:
-        why = f"it is not a whole number from 1 to {_MAX:,}"
-        raise _unreadable(key, text, why, "write a number above 0, such as 20")
-    return value
+    return _in_range(key, text, _whole(text), "whole number from 1 to {:,}", "write a number above 0, such as 20")
 
 
 def word_of(key: str, text: str, words: Collection[str]) -> str:
@@ -77,6 +67,12 @@ def _whole(text: str) -> int | None:
         return int(text)
     except ValueError:
         return None
+
+
+def _in_range(key: str, text: str, value: int | None, of_what: str, fix: str) -> int:
+    if value is None or not 0 < value <= _MAX:
+        raise _unreadable(key, text, f"it is not a {of_what.format(_MAX)}", fix)
+    return value
 
 
 def _unreadable(key: str, text: str, why: str, fix: str) -> BadInput:

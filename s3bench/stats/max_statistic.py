@@ -54,16 +54,13 @@ def max_statistic_limit(
     return float(np.quantile(np.concatenate(largest), 1 - error_rate, method="higher"))
 
 
-def bootstrap_interval(
-    first: FloatArray, second: FloatArray, *, generator: np.random.Generator, confidence: float = 0.95
-) -> tuple[float, float]:
-    """The interval of the difference of two means: percentiles of resampled runs (Efron and Tibshirani, 1993).
+def bootstrap_interval(first: FloatArray, second: FloatArray, *, generator: np.random.Generator) -> tuple[float, float]:
+    """The 95 % interval of the difference of two means: percentiles of resampled runs (Efron and Tibshirani, 1993).
 
     Deviations are widened by sqrt(n / (n - 1)), as resampling n runs makes the variance smaller by (n - 1) / n.
     """
     means = [_resampled_means(values, generator) for values in (first, second)]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means[1] - means[0], [tail, 1 - tail])
+    low, high = np.quantile(means[1] - means[0], [0.025, 0.975])
     return float(low), float(high)
 
 

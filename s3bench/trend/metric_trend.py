@@ -17,7 +17,7 @@ import msgspec
 
 from s3bench.results.metrics import Direction, Metric, Unit, render_figure
 from s3bench.trend.adjustment import AdjustedFigures, MachineChange, MachineFigures, adjusted
-from s3bench.trend.change_point import CONFIDENCE, LEVEL, RELEASES_MIN, ChangePoint, Changes, find_changes
+from s3bench.trend.change_point import RELEASES_MIN, ChangePoint, Changes, find_changes
 from s3bench.units import counted
 
 _LABEL_CHARACTERS_MAX = 60
@@ -109,15 +109,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
         return f"no change found in {count}" if self.is_tested else f"too few to find a change: {count}"
 
 
-def trend_of(
-    metric: Metric,
-    points: Sequence[TrendPoint],
-    *,
-    level: float = LEVEL,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-    adjusts: bool = True,
-) -> Trend:
+def trend_of(metric: Metric, points: Sequence[TrendPoint], *, adjusts: bool = True) -> Trend:
     """The trend of `points`, which are in the order of the releases.
 
     Figures that cannot be are left out with a warning: those below 0, and of 0 all but shares and counts. Ratios to the
@@ -137,10 +129,10 @@ def trend_of(
         return tuple(_change(metric, kept, point, adjusted_to, is_ratio=is_ratio) for point in found.points)
 
     figures = adjusted_to.figures if adjusted_to else measured
-    found = find_changes(figures, level=level, confidence=confidence, seed=seed, has_ratios=has_ratios)
+    found = find_changes(figures, has_ratios=has_ratios)
     adjustment = None
     if adjusted_to is not None and adjusted_to.is_adjusted:
-        raw = find_changes(measured, level=level, confidence=confidence, seed=seed)
+        raw = find_changes(measured)
         adjustment = _adjustment(adjusted_to, measured, changes_of(raw, None))
     left_out = _left_out(metric, len(points) - len(known), len(known) - len(kept))
     if beside and not has_ratios:

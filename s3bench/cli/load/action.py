@@ -152,8 +152,8 @@ def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView, *, is_interru
         return ExitCode.FAIL
     if whole.unfinished and not whole.operations and not whole.failed and plan.slo is None and not is_interrupted:
         view.conclude(
-            f"{measured.phase.name}: no operation ended in the {measured.result.window_s:.1f} s that were measured, "
-            f"and {whole.unfinished:,} were wanted: check the endpoint, or pass a longer --duration"
+            f"{measured.phase.name}: no operation ended in the {measured.result.window_s:.1f} s that were measured; "
+            f"{whole.unfinished:,} were still unfinished: check the endpoint, or pass a longer --duration"
         )
         return ExitCode.FAIL
     return ExitCode.DONE

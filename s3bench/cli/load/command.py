@@ -29,8 +29,9 @@ def load_command(**typed: Any) -> None:
     s3bench load merge A.json B.json -o merged.json                 one document of several runs
 
     Everything is written under s3bench/RUN/ and deleted at the end. The exit code is 1 when more operations fail than
-    --max-error-rate allows, when the server answers none, or when no rate keeps --slo, 3 when --slo stays undecided, 4
-    when the figures contradict each other, and 130 after Ctrl-C; results so far are kept.
+    --max-error-rate allows, when no operation ends in the measured window, or when every rate that was tried breaks
+    --slo; 3 when --slo stays undecided; 4 when the figures contradict each other; and 130 after Ctrl-C. Results so far
+    are kept.
     """
     from s3bench.cli.load.action import load
 

@@ -32,7 +32,7 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
     default=RUNS_MAX,
     show_default=True,
     metavar="N",
-    help="At most N runs of each client; two clients need 5.",
+    help="At most N runs of each client; at least 5 to compare two clients.",
 )
 @click.option("--max-time", default=MAX_TIME, show_default=True, metavar="DURATION", help="Sample for at most so long.")
 @timeout_option

@@ -18,7 +18,7 @@ from s3bench.results.measurement import Failure
 from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
 
-_UNSEEN = "memory cannot be looked at here"
+_UNSEEN = "the client's memory cannot be traced"
 _NO_LIMIT_S = float("inf")
 
 
@@ -28,7 +28,7 @@ def refuse_native(clients: Sequence[FoundClient]) -> None:
         if not known_client(client.kind).is_python:
             raise MachineError(
                 _UNSEEN,
-                f"{client.kind} is not written in Python, and tracemalloc sees Python alone",
+                f"{client.kind} is not written in Python, and tracemalloc sees only Python",
                 f"measure its peak_memory: s3bench run --client {client.label}",
             )
 

@@ -141,14 +141,12 @@ class SecondStatistics:
             rows += [(kind, self._second(kind)) for kind in MIXABLE if kind in self.kinds]
         return tuple(rows)
 
-    def _second(self, kind: OperationKind) -> Second:
-        known = self.kinds[kind]
-        response = known.response
+    def _figures(self, operations: int, failures: int, size_bytes: int, response: Histogram) -> Second:
         return Second(
             second=self.second,
-            operations=max(0, known.operations),
-            failures=known.failures,
-            bytes=max(0, known.bytes),
+            operations=max(0, operations),
+            failures=failures,
+            bytes=max(0, size_bytes),
             p50=seconds(response.percentile_ns(50)),
             p99=seconds(response.percentile_ns(99)),
             max=response.max_ns / NS if response.count else None,
@@ -157,23 +155,16 @@ class SecondStatistics:
             stalled=False,
         )
 
+    def _second(self, kind: OperationKind) -> Second:
+        known = self.kinds[kind]
+        return self._figures(known.operations, known.failures, known.bytes, known.response)
+
     def closed(self) -> "ClosedSecond":
         """What is kept of it; its histograms are not."""
         whole = Histogram()
         for kind in self.kinds.values():
             whole.join(kind.response)
-        figures = Second(
-            second=self.second,
-            operations=max(0, self.operations),
-            failures=sum(self.failures.values()),
-            bytes=max(0, self.bytes),
-            p50=seconds(whole.percentile_ns(50)),
-            p99=seconds(whole.percentile_ns(99)),
-            max=whole.max_ns / NS if whole.count else None,
-            in_flight=self.in_flight,
-            pausing=self.pausing,
-            stalled=False,
-        )
+        figures = self._figures(self.operations, sum(self.failures.values()), self.bytes, whole)
         return ClosedSecond(
             figures=figures, length_ns=self.length_ns, served=self.served, failed=self.failed, wanted=self.wanted
         )

@@ -107,7 +107,7 @@ class Requests:
 
     def put(self, path: str, body: ObjectBody) -> bytes:
         """PutObject: what goes before `body`."""
-        return self._with_body("PUT", path, "", body)
+        return self._with_body(path, "", body)
 
     def copy(self, path: str, source: str) -> bytes:
         """CopyObject from `source`, which is a bucket and a key, encoded."""
@@ -135,7 +135,7 @@ class Requests:
 
     def upload_part(self, path: str, upload: str, number: int, body: ObjectBody) -> bytes:
         """UploadPart `number`, from 1: what goes before `body`."""
-        return self._with_body("PUT", path, f"partNumber={number}&uploadId={quote(upload, safe='')}", body)
+        return self._with_body(path, f"partNumber={number}&uploadId={quote(upload, safe='')}", body)
 
     def complete_upload(self, path: str, upload: str, parts: list[tuple[str, str]]) -> tuple[bytes, bytes]:
         """CompleteMultipartUpload of parts, each its ETag and CRC-32 in base64 (or nothing): head and body."""
@@ -159,7 +159,7 @@ class Requests:
         """AbortMultipartUpload."""
         return self._render("DELETE", path, self._bodiless, query=f"uploadId={quote(upload, safe='')}")
 
-    def _with_body(self, method: str, path: str, query: str, body: ObjectBody) -> bytes:
+    def _with_body(self, path: str, query: str, body: ObjectBody) -> bytes:
         signed, lines = self._body_parts
         if self._signs_payload:
             payload_hash = body.sha256()
@@ -168,7 +168,7 @@ class Requests:
             crc32 = body.base64_crc32()
             signed, lines = signed.replace(_CRC32, crc32), lines.replace(_CRC32, crc32)
         fields = f"\r\nContent-Length: {body.size_bytes}"
-        return self._render(method, path, (signed, lines), query=query, fields=fields)
+        return self._render("PUT", path, (signed, lines), query=query, fields=fields)
 
     def _render(self, method: str, path: str, parts: tuple[str, str], *, query: str = "", fields: str = "") -> bytes:
         """Render a request with what `_parts` gave, and `fields` that are not signed."""

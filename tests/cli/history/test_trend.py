@@ -4,7 +4,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -138,23 +138,26 @@ def test_without_adjustment_times_are_as_measured(drifting: Trend) -> None:
     assert series["trend"]["figures"] == [point["value"] for point in series["trend"]["points"]]
 
 
+def over(texts: Iterable[bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
+    """The command, over a history of these documents."""
+    monkeypatch.setenv("S3BENCH_HOME", str(folder / "home"))
+    monkeypatch.chdir(folder)
+    files = []
+    for number, content in enumerate(texts):
+        files.append(folder / f"{number}.json")
+        files[-1].write_bytes(content)
+    added = CliRunner().invoke(history_group, ["add", *map(str, files)])
+    assert added.exception is None
+    return lambda *arguments: CliRunner().invoke(history_group, ["trend", *arguments])
+
+
 @pytest.fixture
 def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
     """The command, over a load run of 4 KiB a day, and later one of 256 KiB a day, which takes longer."""
-    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
     noise = random.Random(7)
-    for day in range(1, 25):
-        p50, sizes = (0.01, "4KiB") if day <= 12 else (0.046, "256KiB")
-        (tmp_path / f"{day}.json").write_bytes(load_text(day=day, p50=p50 * noise.gauss(1, 0.02), sizes=sizes))
-    (tmp_path / "other.json").write_bytes(load_text(day=25, url="http://two:9000"))
-    added = CliRunner().invoke(history_group, ["add", *map(str, tmp_path.glob("*.json"))])
-    assert added.exception is None
-
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(history_group, ["trend", *arguments])
-
-    return run
+    days = [(day, *((0.01, "4KiB") if day <= 12 else (0.046, "256KiB"))) for day in range(1, 25)]
+    texts = [load_text(day=day, p50=p50 * noise.gauss(1, 0.02), sizes=sizes) for day, p50, sizes in days]
+    return over([*texts, load_text(day=25, url="http://two:9000")], tmp_path, monkeypatch)
 
 
 def test_another_workload_of_a_load_is_another_series_and_no_change(loads: Trend) -> None:
@@ -206,19 +209,10 @@ def test_a_page_does_not_replace_the_history(loads: Trend, tmp_path: Path) -> No
 @pytest.fixture
 def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
     """The command, over ten load runs without errors and ten of which 31 to 32 % of the operations failed."""
-    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
     noise = random.Random(7)
-    for day in range(1, 21):
-        error_rate = 0.0 if day <= 10 else noise.uniform(0.31, 0.32)
-        (tmp_path / f"{day}.json").write_bytes(load_text(day=day, error_rate=error_rate))
-    added = CliRunner().invoke(history_group, ["add", *map(str, tmp_path.glob("*.json"))])
-    assert added.exception is None
-
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(history_group, ["trend", "--metric", "load.error_rate", *arguments])
-
-    return run
+    rates = [0.0] * 10 + [noise.uniform(0.31, 0.32) for _ in range(10)]
+    trend = over([load_text(day=day, error_rate=rate) for day, rate in enumerate(rates, 1)], tmp_path, monkeypatch)
+    return lambda *arguments: trend("--metric", "load.error_rate", *arguments)
 
 
 def test_errors_after_releases_without_any_fail_a_pipeline(failing: Trend, tmp_path: Path) -> None:

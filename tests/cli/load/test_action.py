@@ -174,8 +174,8 @@ def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession],
     code, stderr = load("--operation", "put", "-q")
     assert code == 1
     assert stderr == (
-        "s3bench: put: no operation ended in the 10.0 s that were measured, and 4 were wanted: check the endpoint, "
-        "or pass a longer --duration\n"
+        "s3bench: put: no operation ended in the 10.0 s that were measured; 4 were still unfinished: check the "
+        "endpoint, or pass a longer --duration\n"
     )
 
 

@@ -349,7 +349,7 @@ def test_memory_of_a_client_without_the_probe_cannot_be_looked_at(
     versions.script = lambda _: measured(1.0)
     finished = here("profile", *clients, *ONE, "--memory")
     assert finished.returncode == 4
-    assert "memory cannot be looked at here" in finished.stderr
+    assert "the client's memory cannot be traced" in finished.stderr
     assert "memory is looked at in clients written in Python alone" in finished.stderr
     assert not any(run.debug_name == "plain" for run in versions.runs)
 
