@@ -21,6 +21,7 @@ from s3bench.recording.signing import Signer
 from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.server.tls import server_context
 from s3bench.s3.transfer_engine import engine_of
+from s3bench.units import counted
 
 BODIES_KEPT_BYTES_MAX = 512 << 20
 """All response bodies together that are kept; what goes beyond is a failure of the recording."""
@@ -118,9 +119,12 @@ class RecordingEndpoint:
         self._server.server_close()
 
     def settle(self) -> None:
-        """Wait until requests that the client has read the responses of are kept too."""
-        with self._record.changed:
-            self._record.changed.wait_for(lambda: not self._record.in_flight, _SETTLE_S)
+        """Wait until the last exchanges are kept, which the client does not wait for; unfinished ones are failures."""
+        record = self._record
+        with record.changed:
+            if not record.changed.wait_for(lambda: not record.in_flight, _SETTLE_S):
+                missing = counted(record.in_flight, "request")
+                record.fail(f"{missing} had no complete response {_SETTLE_S:.0f} s after the command had ended")
 
     @property
     def exchanges(self) -> tuple[RecordedExchange, ...]:

@@ -259,6 +259,19 @@ def test_a_client_that_leaves_in_the_middle_of_a_body_is_not_the_endpoints_failu
             assert cut == "PUT /bucket/cut: the client closed the connection in the middle of the body"
 
 
+def test_a_request_without_a_response_when_waiting_ends_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("s3bench.recording.endpoint._SETTLE_S", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as behind:
+        behind.settimeout(LIMIT_S)
+        url = f"http://127.0.0.1:{behind.getsockname()[1]}"
+        with RecordingEndpoint(Upstream(url=url)) as endpoint, connected(endpoint) as client:
+            client.sendall(b"GET /bucket/slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            passed_on, _ = behind.accept()
+            endpoint.settle()
+            assert endpoint.failures == ("1 request had no complete response 0 s after the command had ended",)
+            passed_on.close()
+
+
 def test_a_body_of_signed_chunks_is_refused_for_a_live_endpoint(
     emulator: EmulatorEndpoint, connection: Connect
 ) -> None:
