@@ -16,7 +16,7 @@ from s3bench.spec.awsconfig_table import (
     reason_against_key,
     reason_against_section,
 )
-from s3bench.spec.awsconfig_value import S3_PARSERS, word_of
+from s3bench.spec.awsconfig_value import PROFILE_PARSERS, S3_PARSERS, word_of
 from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.reader import Complaint, nearest, one_of, quoted
 
@@ -62,6 +62,11 @@ def _complaints(sections: configparser.RawConfigParser, clients: KnownClients) -
                 yield Complaint(what, "write each value in one line, without indented lines below it")
             elif key not in PROFILE_KEYS:
                 yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | blocks.keys())
+            elif key in PROFILE_PARSERS:
+                try:
+                    PROFILE_PARSERS[key](key, value)
+                except BadInput as error:
+                    yield _unusable(f"`{key}` in `[{section}]`", value, error)
 
 
 def _block_complaints(section: str, block: str, value: str, clients: KnownClients) -> Iterator[Complaint]:
@@ -86,7 +91,11 @@ def _block_complaints(section: str, block: str, value: str, clients: KnownClient
             try:
                 check_value(block, key, setting, clients)
             except BadInput as error:
-                yield Complaint(f"sets `{key}` {where} to {quoted(setting)}: {error.why or error.what}", error.fix)
+                yield _unusable(f"`{key}` {where}", setting, error)
+
+
+def _unusable(what: str, value: str, error: BadInput) -> Complaint:
+    return Complaint(f"sets {what} to {quoted(value)}: {error.why or error.what}", error.fix)
 
 
 def check_value(block: str, key: str, text: str, clients: KnownClients) -> None:

@@ -57,9 +57,29 @@ def test_what_the_clients_can_read_is_right(text: str) -> None:
     assert check_config(text, known_clients()) is None
 
 
+SWITCHES = {key for key in PROFILE_KEYS if key.startswith(("disable_", "s3_disable_", "use_"))} | {
+    "parameter_validation", "s3_use_arn_region", "tcp_keepalive",
+}  # fmt: skip
+VALUES = {
+    "account_id_endpoint_mode": "Preferred",
+    "cli_binary_format": "base64",
+    "cli_timestamp_format": "wire",
+    "defaults_mode": "In-Region",
+    "max_attempts": "3",
+    "output": "yaml-stream",
+    "request_checksum_calculation": "WHEN_REQUIRED",
+    "request_min_compression_size_bytes": "0",
+    "response_checksum_validation": "when_supported",
+    "retry_mode": "adaptive",
+    "s3_us_east_1_regional_endpoint": "legacy",
+    "sts_regional_endpoints": "regional",
+}
+
+
 @pytest.mark.parametrize("key", sorted(PROFILE_KEYS))
 def test_a_key_that_changes_how_a_client_works_is_allowed(key: str) -> None:
-    assert check_config(f"[default]\n{key} = x\n[profile other]\n{key} = x", known_clients()) is None
+    value = VALUES.get(key, "true" if key in SWITCHES else "x")
+    assert check_config(f"[default]\n{key} = {value}\n[profile other]\n{key} = {value}", known_clients()) is None
 
 
 BLOCKS = config_blocks(known_clients())
@@ -67,7 +87,12 @@ BLOCKS = config_blocks(known_clients())
 
 @pytest.mark.parametrize(("block", "key"), [(block, key) for block, keys in BLOCKS.items() for key in sorted(keys)])
 def test_a_setting_of_transfers_is_allowed(block: str, key: str) -> None:
-    value = {"addressing_style": "path", "part_size": "1MB", "preferred_transfer_client": "crt"}.get(key, "1")
+    values = {
+        "addressing_style": "path", "part_size": "1MB", "preferred_transfer_client": "crt",
+        "us_east_1_regional_endpoint": "legacy",
+    }  # fmt: skip
+    is_switch = block == "s3" and ("use_" in key or "disable_" in key or key in {"direct_io", "should_stream"})
+    value = "true" if is_switch or key == "payload_signing_enabled" else values.get(key, "1")
     assert check_config(f"[default]\n{block} =\n  {key} = {value}", known_clients()) is None
 
 
@@ -85,6 +110,7 @@ def test_a_setting_of_transfers_is_allowed(block: str, key: str) -> None:
         ("disk_throughput", "0"),
         *(("preferred_transfer_client", value) for value in ("crtt", "CRT", "")),
         *(("addressing_style", value) for value in ("foo", "Path")),
+        *(("use_accelerate_endpoint", value) for value in ("yes", "1", "")),
     ],
 )  # fmt: skip
 def test_a_value_that_no_client_can_use_is_reported_with_its_place(key: str, value: str) -> None:
@@ -104,12 +130,31 @@ def test_a_value_that_no_client_can_use_is_reported_with_its_place(key: str, val
         ("disk_throughput", "4GB/s"),
         *(("preferred_transfer_client", value) for value in ("auto", "classic", "crt", "default")),
         *(("addressing_style", value) for value in ("auto", "path", "virtual")),
-        *(("payload_signing_enabled", value) for value in ("true", "False", "no")),
+        *(("payload_signing_enabled", value) for value in ("true", "False")),
         ("signature_version", "s3v4"),
     ],
 )  # fmt: skip
 def test_a_value_that_aws_cli_takes_is_right(key: str, value: str) -> None:
     assert check_config(f"[default]\ns3 =\n  {key} = {value}", known_clients()) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("retry_mode", value) for value in ("adaptve", "Standard", "")),
+        *(("tcp_keepalive", value) for value in ("yes", "on", "1")),
+        ("request_checksum_calculation", "always"),
+        *(("max_attempts", value) for value in ("0", "many")),
+        *(("request_min_compression_size_bytes", value) for value in ("-1", "10485761", "10KB")),
+        ("defaults_mode", "fast"),
+        ("output", "xml"),
+    ],
+)
+def test_a_value_of_a_profile_that_botocore_rejects_or_misunderstands_is_reported(key: str, value: str) -> None:
+    complaint = check_config(f"[default]\n[profile x]\n{key} = {value}", known_clients())
+    assert complaint is not None
+    assert complaint.what.startswith(f'sets `{key}` in `[profile x]` to "{value}": ')
+    assert complaint.fix.startswith("write ")
 
 
 def test_a_value_that_no_client_can_use_is_a_problem_of_the_definition() -> None:
