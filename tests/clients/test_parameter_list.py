@@ -33,10 +33,15 @@ def test_a_list_names_a_key_of_the_block_s3_or_of_a_clients_own() -> None:
     assert parse_parameter_list("s3.max_concurrent_requests", "5").name == "max_concurrent_requests"
 
 
+SWITCHES = {"direct_io", "payload_signing_enabled", "should_stream"}
+VALUES = {"addressing_style": "path", "part_size": "7MB", "us_east_1_regional_endpoint": "legacy"}
+
+
 def test_every_setting_of_a_definition_but_the_transfer_client_can_vary() -> None:
     for block, keys in config_blocks(known_clients()).items():
         for key in keys - {"preferred_transfer_client"}:
-            value = {"addressing_style": "path", "part_size": "7MB"}.get(key, "7")
+            is_switch = block == "s3" and ("use_" in key or "disable_" in key or key in SWITCHES)
+            value = VALUES.get(key, "true" if is_switch else "7")
             assert parse_parameter_list(f"{block}.{key}", value).key == key
 
 
