@@ -18,7 +18,7 @@ from s3bench.errors import BadInput
 from s3bench.history.address import Address
 from s3bench.history.database import Database, open_database
 from s3bench.history.entry import Added, Entry, Filters, Pruned
-from s3bench.history.indexing import Indexed, index_document, unpack
+from s3bench.history.indexing import Indexed, unpack
 from s3bench.history.machine import Machine
 from s3bench.history.point import Point
 from s3bench.history.tables import DOCUMENTS, FIGURES, LOAD_OPTIONS, RESULTS
@@ -43,12 +43,8 @@ class History:
         self._database = database
         self._now = now
 
-    def add(self, text: bytes, *, source: str = "the document") -> Added:
-        """Store a results document, unless it is stored already. Raises `BadInput` for anything else."""
-        return self.add_indexed(index_document(text, source=source))
-
-    def add_indexed(self, indexed: Indexed) -> Added:
-        """Store a document that was indexed, and thereby checked, before."""
+    def add(self, indexed: Indexed) -> Added:
+        """Store a document, unless it is stored already."""
         with self._database.writing() as connection:
             is_new = self._insert(connection, indexed)
         return Added(is_new=is_new, identity=indexed.identity)
@@ -65,18 +61,17 @@ class History:
             row = connection.execute(sa.select(*_ENTRY).where(DOCUMENTS.c.identity == identity)).one()
             return _entry(row), _text(connection, identity)
 
-    def export(self, prefixes: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The identities and original texts of documents, each once.
-
-        All prefixes are resolved before the first text is returned. Raises `BadInput` for one that was removed
-        meanwhile.
-        """
-        return self._texts(self.resolve(prefixes))
-
     def resolve(self, prefixes: Iterable[str]) -> tuple[str, ...]:
         """The identities that start with the prefixes, each once. Raises `BadInput` unless each prefix is unique."""
         with self._database.reading() as connection:
             return tuple(dict.fromkeys(_resolve(connection, prefix) for prefix in prefixes))
+
+    def texts(self, identities: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The identities and original texts of documents. Raises `BadInput` for one that was removed meanwhile."""
+        for identity in identities:
+            with self._database.reading() as connection:
+                text = _text(connection, identity)
+            yield identity, text
 
     def prune(self, *, before: datetime | None = None, keep_last: int | None = None, dry_run: bool = True) -> Pruned:
         """Remove documents whose runs started before `before` and are not among the last `keep_last` of their machine.
@@ -96,25 +91,22 @@ class History:
                     connection.execute(sa.delete(DOCUMENTS).where(DOCUMENTS.c.identity.in_(chunk)))
         return Pruned(is_done=not dry_run, entries=removed)
 
-    def points(self, metric: str, *, benchmarks: str = "", client: str = "", machine: str = "") -> tuple[Point, ...]:
-        """The figures of `metric` in the order of time; the filters are those of `Filters`."""
+    def points(self, metric: str, filters: Filters | None = None) -> tuple[Point, ...]:
+        """The figures of `metric` of the results that match `filters`, in the order of time."""
         if metric not in METRICS_BY_NAME:
             raise BadInput(f"unknown metric {metric[:80]!r}", fix=f"use one of {', '.join(METRICS_BY_NAME)}")
         with self._database.reading() as connection:
-            cells = _cells(connection, benchmarks)
-            rows = [row for chunk in cells for row in connection.execute(_points(metric, client, machine, chunk))]
+            queries = _of_figures(connection, _points(metric), filters or Filters())
+            rows = [row for query in queries for row in connection.execute(query)]
             workloads = _workloads(connection, {row.number for row in rows})
         rows.sort(key=lambda row: (row.started_ms, row.number, row.place))
         return tuple(_point(row, metric, workloads.get(row.number)) for row in rows)
 
-    def metrics(self, *, benchmarks: str = "", client: str = "", machine: str = "") -> tuple[str, ...]:
-        """The names of the metrics that have figures; the filters are those of `Filters`."""
+    def metrics(self, filters: Filters | None = None) -> tuple[str, ...]:
+        """The names of the metrics of which results that match `filters` have figures."""
         with self._database.reading() as connection:
-            found = {
-                name
-                for chunk in _cells(connection, benchmarks)
-                for name in connection.execute(_metrics(client, machine, chunk)).scalars()
-            }
+            queries = _of_figures(connection, sa.select(FIGURES.c.metric).distinct(), filters or Filters())
+            found = {name for query in queries for name in connection.execute(query).scalars()}
         return tuple(name for name in METRICS_BY_NAME if name in found)
 
     def _insert(self, connection: Connection, indexed: Indexed) -> bool:
@@ -131,12 +123,6 @@ class History:
                 connection.execute(sa.insert(table), [{"document": number, **row} for row in rows])
         return True
 
-    def _texts(self, identities: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        for identity in identities:
-            with self._database.reading() as connection:
-                text = _text(connection, identity)
-            yield identity, text
-
 
 @contextmanager
 def open_history(address: Address, *, create: bool = False) -> Iterator[History]:
@@ -151,27 +137,34 @@ def short(identity: str) -> str:
 
 
 def _entries(connection: Connection, filters: Filters) -> tuple[Entry, ...]:
-    query = sa.select(*_ENTRY).order_by(DOCUMENTS.c.started_ms, DOCUMENTS.c.number)
-    if filters.since is not None:
-        query = query.where(DOCUMENTS.c.started_ms >= milliseconds_of(filters.since))
-    if filters.until is not None:
-        query = query.where(DOCUMENTS.c.started_ms < milliseconds_of(filters.until))
-    if filters.machine:
-        query = query.where(_is_machine(filters.machine))
+    query = _of_runs(sa.select(*_ENTRY).order_by(DOCUMENTS.c.started_ms, DOCUMENTS.c.number), filters)
     if filters.benchmarks or filters.client:
         numbers = _numbers(connection, filters)
         return tuple(_entry(row) for row in connection.execute(query) if row.number in numbers)
     return tuple(_entry(row) for row in connection.execute(query))
 
 
+def _of_runs(query: sa.Select[Any], filters: Filters) -> sa.Select[Any]:
+    """Of the documents whose runs match by their start and their machine."""
+    if filters.since is not None:
+        query = query.where(DOCUMENTS.c.started_ms >= milliseconds_of(filters.since))
+    if filters.until is not None:
+        query = query.where(DOCUMENTS.c.started_ms < milliseconds_of(filters.until))
+    return query.where(_is_machine(filters.machine)) if filters.machine else query
+
+
 def _numbers(connection: Connection, filters: Filters) -> frozenset[int]:
     """The documents with a matching result."""
-    query = sa.select(RESULTS.c.document).distinct()
+    queries = _of_results(connection, sa.select(RESULTS.c.document).distinct(), filters)
+    return frozenset(number for query in queries for number in connection.execute(query).scalars())
+
+
+def _of_results(connection: Connection, query: sa.Select[Any], filters: Filters) -> Iterator[sa.Select[Any]]:
+    """Of the results that match by their benchmark and their client, in chunks."""
     if filters.client:
         query = query.where(_is_client(filters.client))
-    cells = _cells(connection, filters.benchmarks)
-    queries = (query if chunk is None else query.where(RESULTS.c.cell.in_(chunk)) for chunk in cells)
-    return frozenset(number for each in queries for number in connection.execute(each).scalars())
+    chunks = _cells(connection, filters.benchmarks)
+    return (query if chunk is None else query.where(RESULTS.c.cell.in_(chunk)) for chunk in chunks)
 
 
 def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | None, ...]:
@@ -194,27 +187,18 @@ def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | Non
     return tuple(_chunks(list(picked)))
 
 
-def _points(metric: str, client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
+def _points(metric: str) -> sa.Select[Any]:
     columns = [column for column in RESULTS.c if column.name not in {"cell", "tags", "document"}]
     document = [DOCUMENTS.c[name] for name in ("number", "identity", "started_ms", "machine", "s3bench", "git_commit")]
-    selected = sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document)
-    return _of_figures(selected, client, machine, cells).where(FIGURES.c.metric == metric)
+    return sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document).where(FIGURES.c.metric == metric)
 
 
-def _metrics(client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
-    return _of_figures(sa.select(FIGURES.c.metric).distinct(), client, machine, cells)
-
-
-def _of_figures(selected: sa.Select[Any], client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[Any]:
-    """Of the figures of matching results, with the rows of these and of their documents."""
+def _of_figures(connection: Connection, selected: sa.Select[Any], filters: Filters) -> Iterator[sa.Select[Any]]:
+    """Of the figures of matching results, with the rows of these and of their documents; in chunks."""
     query = selected.join_from(
         RESULTS, FIGURES, sa.and_(FIGURES.c.document == RESULTS.c.document, FIGURES.c.place == RESULTS.c.place)
     ).join(DOCUMENTS, DOCUMENTS.c.number == RESULTS.c.document)
-    if cells is not None:
-        query = query.where(RESULTS.c.cell.in_(cells))
-    if client:
-        query = query.where(_is_client(client))
-    return query.where(_is_machine(machine)) if machine else query
+    return _of_results(connection, _of_runs(query, filters), filters)
 
 
 def _workloads(connection: Connection, documents: Iterable[int]) -> dict[int, RecordedWorkload]:

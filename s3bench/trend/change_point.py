@@ -28,15 +28,16 @@ from s3bench.stats.pairwise import finite_sample
 from s3bench.stats.segmentation import OUTLIER, proposed_changes, spread_of
 from s3bench.trend.step_test import SIDE_MIN, StepTest
 
-LEVEL = 0.01
-"""The intended probability of any change point in a series without change.
-
-Measured: 0 to 3 %, and 6 % in 500 very skewed values.
-"""
 CONFIDENCE = 0.95
 RELEASES_MIN = 10
 """With fewer no order of the values is significant: 5 and 5 values can be arranged in only 252 ways."""
 
+_LEVEL = 0.01
+"""The intended probability of any change point in a series without change.
+
+Measured: 0 to 3 %, and 6 % in 500 very skewed values.
+"""
+_SEED = 0  # of all permutations: the same values give the same result
 _LOGARITHM_MAX = math.log(sys.float_info.max)
 _BOOTSTRAPS = 399
 _CELLS = 100_000  # permutations times values: about 5 ms
@@ -59,7 +60,7 @@ class ChangePoint:
     index: int
     first: int
     last: int
-    confidence: float
+    confidence: float = CONFIDENCE
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
@@ -86,29 +87,18 @@ def release_value(runs: Sequence[float]) -> float:
     return median(runs)
 
 
-def find_changes(
-    values: Sequence[float],
-    *,
-    level: float = LEVEL,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-    has_ratios: bool = True,
-) -> Changes:
+def find_changes(values: Sequence[float], *, has_ratios: bool = True) -> Changes:
     """The change points in `values`, one figure per release in order, which are positive if the series `has_ratios`.
 
-    `level` bounds the probability of a false point in each stretch between neighbours, given the proposals. Measured:
+    `_LEVEL` bounds the probability of a false point in each stretch between neighbours, given the proposals. Measured:
     0.0 to 0.7 points in 500 independent values without change; a step of three sigma is found within one release in
-    94.7 % of series of 50 and 50 (142 of 150). `seed` fixes the permutations: the same values and seed give the same
-    result.
+    94.7 % of series of 50 and 50 (142 of 150).
     """
     assert not has_ratios or all(value > 0 for value in values), "figures on a logarithmic scale are positive"
     series = np.log(finite_sample(values)) if has_ratios else finite_sample(values)
-    search = _Search(series, level=level, seed=seed)
+    search = _Search(series)
     search.prune(proposed_changes(series) if series.size >= RELEASES_MIN else [])
-    points = tuple(
-        _described(series, stretch, p_value, confidence=confidence, seed=seed, has_ratios=has_ratios)
-        for stretch, p_value in search.found()
-    )
+    points = tuple(_described(series, *found, has_ratios=has_ratios) for found in search.found())
     return Changes(points=points, autocorrelation=search.autocorrelation)
 
 
@@ -124,10 +114,8 @@ class _Stretch:
 class _Search:
     """Selects the significant ones among the proposed changes."""
 
-    def __init__(self, series: NDArray[np.float64], *, level: float, seed: int) -> None:
+    def __init__(self, series: NDArray[np.float64]) -> None:
         self._series = series
-        self._level = level
-        self._seed = seed
         self._changes: list[int] = []
         self._known: dict[tuple[int, int, Autocorrelation | None], float] = {}
         self.autocorrelation: Autocorrelation | None = None
@@ -152,13 +140,13 @@ class _Search:
 
     def _autocorrelation(self) -> Autocorrelation | None:
         edges = [0, *self._changes, self._series.size]
-        return autocorrelation_of(self._series, list(pairwise(edges)), seed=self._seed)
+        return autocorrelation_of(self._series, list(pairwise(edges)), seed=_SEED)
 
     def _drop_weakest(self) -> None:
         while self._changes:
             p_values = [self._p_value(stretch) for stretch in self._stretches()]
             weakest = int(np.argmax(p_values))
-            if p_values[weakest] <= self._level:
+            if p_values[weakest] <= _LEVEL:
                 return
             del self._changes[weakest]
 
@@ -177,9 +165,9 @@ class _Search:
         return self._known[key]
 
     def _test(self, start: int, stop: int) -> StepTest:
-        needed = math.ceil(_RESOLUTION * self._series.size / (stop - start) / self._level)
+        needed = math.ceil(_RESOLUTION * self._series.size / (stop - start) / _LEVEL)
         permutations = max(needed, _CELLS // (stop - start))
-        return StepTest(self._series[start:stop], permutations=permutations, seed=self._seed)
+        return StepTest(self._series[start:stop], permutations=permutations, seed=_SEED)
 
 
 def _exp(logarithm: float) -> float:
@@ -187,19 +175,16 @@ def _exp(logarithm: float) -> float:
     return math.exp(min(logarithm, _LOGARITHM_MAX))
 
 
-def _described(
-    series: NDArray[np.float64], stretch: _Stretch, p_value: float, *, confidence: float, seed: int, has_ratios: bool
-) -> ChangePoint:
+def _described(series: NDArray[np.float64], stretch: _Stretch, p_value: float, *, has_ratios: bool) -> ChangePoint:
     before, after = series[stretch.start : stretch.index].tolist(), series[stretch.index : stretch.stop].tolist()
     shift = rank_sum.shift(before, after)
-    bounds = rank_sum.shift_bounds(before, after, alpha=(1 - confidence) / 2)
+    bounds = rank_sum.shift_bounds(before, after, alpha=(1 - CONFIDENCE) / 2)
     low, high = (bound if math.isfinite(bound) else None for bound in bounds)
-    first, last = _confidence_set(series, stretch, confidence=confidence, seed=seed)
+    first, last = _confidence_set(series, stretch)
     return ChangePoint(
         index=stretch.index,
         first=first,
         last=last,
-        confidence=confidence,
         ratio=_exp(shift) if has_ratios else None,
         ratio_low=_exp(low) if has_ratios and low is not None else None,
         ratio_high=_exp(high) if has_ratios and high is not None else None,
@@ -213,11 +198,11 @@ def _described(
     )
 
 
-def _confidence_set(series: NDArray[np.float64], stretch: _Stretch, *, confidence: float, seed: int) -> tuple[int, int]:
+def _confidence_set(series: NDArray[np.float64], stretch: _Stretch) -> tuple[int, int]:
     """The first and the last place of the confidence set of a change.
 
     The set contains the places whose loss exceeds the least loss by no more than that of the true place does in a share
-    `confidence` of bootstrapped stretches (Siegmund, "Confidence Sets in Change-Point Problems", 1988; residuals
+    `CONFIDENCE` of bootstrapped stretches (Siegmund, "Confidence Sets in Change-Point Problems", 1988; residuals
     resampled as in Huskova & Kirch, "Bootstrapping Confidence Intervals for the Change-Point of Time Series", 2008).
     The loss is that of `s3bench.stats.segmentation`.
     """
@@ -233,10 +218,10 @@ def _confidence_set(series: NDArray[np.float64], stretch: _Stretch, *, confidenc
         summed: NDArray[np.float64] = np.cumsum(apart[0] - apart[1], axis=1)[:, :-1]
         return summed
 
-    random = np.random.default_rng((seed, stretch.index, values.size))
+    random = np.random.default_rng((_SEED, stretch.index, values.size))
     widened = math.sqrt(values.size / (values.size - 2))  # two fitted levels make the residuals a little too small
     simulated = losses(levels + widened * random.choice(residuals, size=(_BOOTSTRAPS, values.size)))
-    allowed = np.quantile(simulated[:, split - 1] - simulated.min(axis=1), confidence, method="higher")
+    allowed = np.quantile(simulated[:, split - 1] - simulated.min(axis=1), CONFIDENCE, method="higher")
     observed = losses(values[None])[0]
     possible = 1 + np.flatnonzero(observed <= observed.min() + allowed)
     return stretch.start + min(split, int(possible[0])), stretch.start + max(split, int(possible[-1]))

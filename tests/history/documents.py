@@ -8,6 +8,9 @@ from msgspec.structs import replace
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from s3bench.history.entry import Added
+from s3bench.history.indexing import index_document
+from s3bench.history.store import History
 from s3bench.results.document import Document, Result, encode_document
 from tests.compare.documents import document, result
 from tests.compare.test_load_comparison import result as load_result
@@ -38,6 +41,11 @@ def load_text(
     jobs = [{"mix": {"get": 1.0}, "sizes": sizes, "threads": 16}]
     known = {"endpoint_url": [url], "retries": 0, "phases": [{"duration": 20.0, "jobs": jobs}], **options}
     return text(load_result((p50,), error_rate=error_rate), day=day, options=known)
+
+
+def add(history: History, document: bytes) -> Added:
+    """Store a document."""
+    return history.add(index_document(document, source="the document"))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from s3bench.history.store import open_history
 from s3bench.history.tables import FIGURES, RESULTS
 from tests.compare.documents import client, result
 from tests.history import writers
-from tests.history.documents import text
+from tests.history.documents import add, text
 
 WRITERS = 8
 TIMEOUT_S = 50
@@ -56,7 +56,7 @@ def assert_whole(address: Address, texts: Iterable[bytes]) -> None:
     """Hold the history against the documents that it should have: each is there once, reads back, and has its rows."""
     with open_history(address) as history:
         identities = [entry.identity for entry in history.list_documents()]
-        assert {hashlib.sha256(kept).digest() for _, kept in history.export(identities)} == {
+        assert {hashlib.sha256(kept).digest() for _, kept in history.texts(identities)} == {
             hashlib.sha256(given).digest() for given in texts
         }
         assert len(set(identities)) == len(identities)
@@ -101,14 +101,14 @@ def test_a_writer_that_is_killed_before_its_commit_leaves_nothing_and_locks_noth
     context: ForkServerContext, address: Address
 ) -> None:
     with open_history(address, create=True) as history:
-        history.add(text(day=1))
+        add(history, text(day=1))
     process = context.Process(target=writers.die_within_an_add, args=(address, text(day=2)))
     process.start()
     process.join(TIMEOUT_S)
     assert process.exitcode == -signal.SIGKILL
     assert_whole(address, [text(day=1)])
     with open_history(address) as history:
-        assert history.add(text(day=2)).is_new
+        assert add(history, text(day=2)).is_new
     assert_whole(address, [text(day=1), text(day=2)])
 
 
@@ -167,9 +167,9 @@ def test_ten_thousand_documents_by_eight_writers_of_which_some_are_killed(
     assert_whole(address, writers.Numbered(template, order))
     with open_history(address) as history:
         started_s = time.perf_counter()
-        assert len(history.points("total_time", benchmarks="s5cmd")) == 10_000
+        assert len(history.points("total_time", Filters(benchmarks="s5cmd"))) == 10_000
         middle_s = time.perf_counter()
-        assert len(history.points("total_time", client="s5cmd@77")) == 1
+        assert len(history.points("total_time", Filters(client="s5cmd@77"))) == 1
         assert len(history.list_documents(Filters(client="s5cmd@77"))) == 1
         ended_s = time.perf_counter()
     assert middle_s - started_s < 4

@@ -18,7 +18,7 @@ from s3bench.history.database import open_database
 from s3bench.history.store import History, open_history
 from s3bench.history.tables import DOCUMENTS, METADATA, VERSION
 from tests.compare.documents import result
-from tests.history.documents import full_after, load_text, text
+from tests.history.documents import add, full_after, load_text, text
 
 
 def test_the_migrations_end_in_the_tables_of_today(address: Address) -> None:
@@ -46,7 +46,7 @@ def test_reading_makes_no_tables_in_a_teams_database(postgresql: Address) -> Non
 def test_adding_makes_the_folders_too(tmp_path: Path) -> None:
     address = parse_address(None, data_folder=tmp_path / "share" / "s3bench")
     with open_history(address, create=True) as history:
-        assert history.add(text()).is_new
+        assert add(history, text()).is_new
     assert (tmp_path / "share" / "s3bench" / "history.db").is_file()
 
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_empty_becomes_a_history(sqlite: Address) -> None:
 
 def test_a_history_of_a_newer_version_is_refused_and_left_alone(address: Address) -> None:
     with open_history(address, create=True) as history:
-        history.add(text())
+        add(history, text())
         _set_version(history, "3")
     for create in (False, True):
         with pytest.raises(BadInput, match="has version 3; this s3bench reads versions up to 2") as caught:
@@ -75,10 +75,10 @@ def test_a_history_of_a_newer_version_is_refused_and_left_alone(address: Address
 
 def test_a_history_of_version_1_learns_what_its_load_runs_measured(address: Address) -> None:
     with open_history(address, create=True) as history:
-        history.add(text())
-        damaged = history.add(load_text(sizes="1MiB", day=2)).identity
+        add(history, text())
+        damaged = add(history, load_text(sizes="1MiB", day=2)).identity
         for day, sizes in enumerate(("4KiB", "4KiB\\\0", "256KiB"), start=3):
-            history.add(load_text(sizes=sizes, day=day))
+            add(history, load_text(sizes=sizes, day=day))
         before = history.points("load.latency.p50")
         _make_version_1(history, damaged)
     with open_history(address) as history:
@@ -87,7 +87,7 @@ def test_a_history_of_version_1_learns_what_its_load_runs_measured(address: Addr
         assert [dict(point.workload or ())["size"] for point in points[1:]] == ["4KiB", "4KiB\\\0", "256KiB"]
         assert points[0].workload == ()
         assert [point.workload for point in history.points("total_time")] == [None]
-        assert history.add(load_text(sizes="4KiB", day=3)).is_new is False
+        assert add(history, load_text(sizes="4KiB", day=3)).is_new is False
 
 
 def _make_version_1(history: History, damaged: str) -> None:
@@ -130,7 +130,7 @@ def test_a_teams_database_may_hold_other_things(postgresql: Address) -> None:
         connection.execute(sa.text("CREATE TABLE alembic_version (version_num TEXT)"))
     engine.dispose()
     with open_history(postgresql, create=True) as history:
-        assert history.add(text()).is_new
+        assert add(history, text()).is_new
 
 
 def test_a_server_that_is_not_there_is_reported_without_the_password(server: Path, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_lock_that_is_never_released_is_an_error_of_the_machine(
     other = sqlite3.connect(str(sqlite.file), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with open_history(sqlite) as history, pytest.raises(MachineError, match="cannot use the history") as caught:
-        history.add(text())
+        add(history, text())
     other.close()
     assert "database is locked" in caught.value.why
     assert caught.value.fix == "try again when it is reachable"
@@ -202,7 +202,7 @@ def test_a_history_in_a_folder_that_is_not_writable_is_read_without_files_beside
 ) -> None:
     assert sqlite.file
     with open_history(sqlite, create=True) as history:
-        history.add(text())
+        add(history, text())
     _refuse_writing(monkeypatch, sqlite.file.parent)
     with open_history(sqlite) as history:
         (entry,) = history.list_documents()
@@ -218,7 +218,7 @@ def test_a_history_that_somebody_has_open_is_read_with_its_log_whatever_the_fold
 ) -> None:
     assert sqlite.file
     with open_history(sqlite, create=True) as writer:
-        writer.add(text())
+        add(writer, text())
         _refuse_writing(monkeypatch, sqlite.file.parent)
         with open_history(sqlite) as history:
             assert len(history.list_documents()) == 1
@@ -228,7 +228,7 @@ def test_a_history_that_somebody_has_open_is_read_with_its_log_whatever_the_fold
 def test_what_needs_a_folder_that_is_writable_says_so(sqlite: Address) -> None:
     assert sqlite.file
     with open_history(sqlite, create=True) as history:
-        history.add(text())
+        add(history, text())
     sqlite.file.parent.chmod(0o500)
     try:
         with open_history(sqlite) as history:
@@ -244,7 +244,7 @@ def test_what_needs_a_folder_that_is_writable_says_so(sqlite: Address) -> None:
 def test_a_log_in_a_folder_that_is_not_writable_is_not_passed_over(sqlite: Address) -> None:
     assert sqlite.file
     with open_history(sqlite, create=True) as history:
-        history.add(text())
+        add(history, text())
     sqlite.file.with_name("history.db-wal").touch()
     sqlite.file.parent.chmod(0o500)
     try:
@@ -257,8 +257,8 @@ def test_a_log_in_a_folder_that_is_not_writable_is_not_passed_over(sqlite: Addre
 
 def test_a_disk_that_is_full_asks_for_space(sqlite: Address) -> None:
     with open_history(sqlite, create=True) as history, full_after(pages=30):
-        history.add(text())
+        add(history, text())
     with full_after(pages=30), open_history(sqlite) as history, pytest.raises(MachineError) as caught:
-        history.add(text(*(result(name=f"n{number}") for number in range(200)), day=2))
+        add(history, text(*(result(name=f"n{number}") for number in range(200)), day=2))
     assert caught.value.why == "database or disk is full"
     assert caught.value.fix == "free space on the disk of the history, then repeat the command"

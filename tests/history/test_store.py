@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS, Words
 from s3bench.results.document import Status
 from s3bench.results.measurement import Failure
 from tests.compare.documents import BASE, MACHINE, client, result, slower
-from tests.history.documents import load_text, made, text
+from tests.history.documents import add, load_text, made, text
 
 HOSTILE = "\x00\\0\\\\<script>\x1b[31m\u202e=1+1'\";--%_" + "x" * 10_000
 OTHER_MACHINE = {"cpu_model": "Model 2"}
@@ -39,10 +40,10 @@ def count(history: History) -> tuple[int, ...]:
 
 
 def test_a_document_is_kept_once_however_often_and_in_whatever_form_it_is_added(history: History) -> None:
-    first = history.add(text())
+    first = add(history, text())
     rows = count(history)
-    again = history.add(text())
-    compact = history.add(msgspec.json.encode(msgspec.json.decode(text()), order="sorted"))
+    again = add(history, text())
+    compact = add(history, msgspec.json.encode(msgspec.json.decode(text()), order="sorted"))
     assert (first.is_new, again.is_new, compact.is_new) == (True, False, False)
     assert first.identity == again.identity == compact.identity
     assert count(history) == rows
@@ -51,22 +52,17 @@ def test_a_document_is_kept_once_however_often_and_in_whatever_form_it_is_added(
 
 def test_it_comes_back_byte_for_byte(history: History) -> None:
     given = text(day=2).replace(b"  ", b"\t")
-    added = history.add(given)
+    added = add(history, given)
     assert history.show(added.identity[:12])[1] == given
-    assert list(history.export([added.identity[:4], added.identity])) == [(added.identity, given)]
-
-
-def test_what_is_no_results_document_leaves_no_trace(history: History) -> None:
-    with pytest.raises(BadInput, match="mine is not JSON"):
-        history.add(b"{", source="mine")
-    assert count(history) == (0, 0, 0)
+    assert history.resolve([added.identity[:4], added.identity]) == (added.identity,)
+    assert list(history.texts([added.identity])) == [(added.identity, given)]
 
 
 def test_an_entry_says_what_is_in_the_document(history: History) -> None:
     failed = replace(result(), name="s3.rm", errors=(Failure(iteration=6, what="no"),), status=Status.FAILED)
     given = text(result(), failed, machine={"git_commit": "abc-dirty"}, ended_at=None)
     before = datetime.now(UTC) - timedelta(milliseconds=1)
-    entry, _ = history.show(history.add(given).identity)
+    entry, _ = history.show(add(history, given).identity)
     assert history.list_documents() == (entry,)
     assert (entry.results, entry.measurements, entry.failures, entry.size_bytes) == (2, 12, 1, len(given))
     assert (entry.started_at, entry.ended_at, entry.commit) == (day(1), None, "abc-dirty")
@@ -78,7 +74,7 @@ def test_an_entry_says_what_is_in_the_document(history: History) -> None:
 def test_documents_are_listed_by_the_start_of_their_runs_and_filters_narrow_the_list(history: History) -> None:
     crt, five = result(dimensions={"FileSize": "32MB"}), result(name="s3.rm", of=client("s5cmd", "2.3.0"))
     for number, results, machine in ((3, (crt, five), {}), (1, (crt,), {}), (2, (five,), OTHER_MACHINE)):
-        history.add(text(*results, day=number, machine=machine))
+        add(history, text(*results, day=number, machine=machine))
     fingerprint = history.list_documents()[1].machine
     assert days(history) == [1, 2, 3]
     assert days(history, Filters(since=day(2))) == [2, 3]
@@ -99,7 +95,7 @@ def test_a_machine_is_reported_by_hexadecimal_digits_alone(history: History) -> 
 
 
 def test_a_document_is_reported_by_four_digits_at_least(history: History) -> None:
-    history.add(text())
+    add(history, text())
     for prefix, complaint in (
         ("", "is not the ID of a document"),
         ("abc", "is not the ID of a document"),
@@ -111,7 +107,7 @@ def test_a_document_is_reported_by_four_digits_at_least(history: History) -> Non
 
 
 def test_a_beginning_that_two_share_is_refused_and_both_are_named(history: History) -> None:
-    identities = [history.add(text(day=number)).identity for number in (1, 2)]
+    identities = [add(history, text(day=number)).identity for number in (1, 2)]
     with history._database.writing() as connection:
         for identity, number in zip(identities, (1, 2), strict=True):
             changed = sa.update(DOCUMENTS).where(DOCUMENTS.c.identity == identity)
@@ -121,15 +117,15 @@ def test_a_beginning_that_two_share_is_refused_and_both_are_named(history: Histo
     assert caught.value.why == ", ".join(f"abcd{number}" + "0" * 59 for number in (1, 2))
 
 
-def test_nothing_is_exported_when_one_of_several_is_not_there(history: History) -> None:
-    identity = history.add(text()).identity
+def test_none_of_several_is_found_when_one_is_not_there(history: History) -> None:
+    identity = add(history, text()).identity
     with pytest.raises(BadInput, match="has no document ffff"):
-        history.export([identity, "ffff"])
+        history.resolve([identity, "ffff"])
 
 
 def test_points_are_medians_in_the_order_of_time(history: History) -> None:
     for number, factor in ((3, 3.0), (1, 1.0), (2, 2.0)):
-        history.add(text(result(slower(BASE, factor)), day=number, machine={"git_commit": f"c{number}"}))
+        add(history, text(result(slower(BASE, factor)), day=number, machine={"git_commit": f"c{number}"}))
     points = history.points("total_time")
     assert [point.value for point in points] == pytest.approx([0.525, 1.05, 1.575])
     assert [(point.at, point.commit, point.n) for point in points] == [(day(n), f"c{n}", 6) for n in (1, 2, 3)]
@@ -143,26 +139,25 @@ def test_points_are_medians_in_the_order_of_time(history: History) -> None:
 def test_points_can_be_narrowed_as_lists_can(history: History) -> None:
     small, large = (result(dimensions={"FileSize": size, "Mode": "a"}) for size in ("4KB", "32MB"))
     new = result(name="s3.rm", of=client("cli-crt", "2.39.0"))
-    history.add(text(small, large, day=1))
-    history.add(text(large, new, day=2, machine=OTHER_MACHINE))
+    add(history, text(small, large, day=1))
+    add(history, text(large, new, day=2, machine=OTHER_MACHINE))
     fingerprint = history.list_documents()[1].machine
 
-    def found(**filters: str) -> list[tuple[int, str]]:
-        return [
-            (point.at.day, dict(point.dimensions).get("FileSize", ""))
-            for point in history.points("cpu_time", **filters)
-        ]
+    def found(**filters: Any) -> list[tuple[int, str]]:
+        points = history.points("cpu_time", Filters(**filters))
+        return [(point.at.day, dict(point.dimensions).get("FileSize", "")) for point in points]
 
     assert found() == [(1, "4KB"), (1, "32MB"), (2, "32MB"), (2, "")]
     assert found(benchmarks="32MB") == [(1, "32MB"), (2, "32MB")]
     assert found(benchmarks="cp or rm", machine=fingerprint[:5]) == [(2, "32MB"), (2, "")]
     assert found(client="cli-crt@2.39.0") == [(2, "")]
+    assert found(until=day(2)) == [(1, "4KB"), (1, "32MB")]
     assert found(client="s5cmd") == []
     assert found(benchmarks="nothing") == []
 
 
 def test_a_metric_that_was_not_measured_has_no_points_and_one_that_does_not_exist_is_refused(history: History) -> None:
-    history.add(text())
+    add(history, text())
     assert history.points("milestones.exit") == ()
     with pytest.raises(BadInput, match="unknown metric 'speed'"):
         history.points("speed")
@@ -171,32 +166,32 @@ def test_a_metric_that_was_not_measured_has_no_points_and_one_that_does_not_exis
 def test_load_runs_of_different_workloads_or_endpoints_are_different_series(history: History) -> None:
     others = {"sizes": "256KiB"}, {"url": "http://two:9000"}, {"retries": 2}, {"network": {"text": "ttfb=5ms"}}
     for day, options in enumerate(({}, {"seed": 7, "bucket": "b", "workers": 2}, *others), start=1):
-        history.add(load_text(day=day, **options))  # type: ignore[arg-type]  # (options of any kind)
+        add(history, load_text(day=day, **options))  # type: ignore[arg-type]  # (options of any kind)
     first, again, *rest = (point.series for point in history.points("load.latency.p50"))
     assert first == again
     assert len({first, *rest}) == 5
 
 
 def test_metrics_are_those_that_matching_results_have(history: History) -> None:
-    history.add(text())
-    history.add(load_text(day=2))
+    add(history, text())
+    add(history, load_text(day=2))
     assert "total_time" in history.metrics()
     assert "load.latency.p50" in history.metrics()
-    assert "load.latency.p50" in history.metrics(benchmarks="load.get")
-    assert "total_time" not in history.metrics(client="s3bench")
-    assert history.metrics(benchmarks="nowhere") == ()
+    assert "load.latency.p50" in history.metrics(Filters(benchmarks="load.get"))
+    assert "total_time" not in history.metrics(Filters(client="s3bench"))
+    assert history.metrics(Filters(benchmarks="nowhere")) == ()
 
 
 def test_points_carry_the_warnings(history: History) -> None:
     doubted = replace(result().measurements[0], warnings=("stub-bound",))
-    history.add(text(replace(result(), measurements=(doubted,), status=Status.FAILED)))
+    add(history, text(replace(result(), measurements=(doubted,), status=Status.FAILED)))
     (point,) = history.points("total_time")
     assert (point.doubtful, point.status, point.n) == (1, Status.FAILED, 1)
 
 
 def test_pruning_says_what_would_go_and_only_then_removes_it(history: History) -> None:
     for number in range(1, 6):
-        history.add(text(day=number, machine=OTHER_MACHINE if number == 2 else None))
+        add(history, text(day=number, machine=OTHER_MACHINE if number == 2 else None))
 
     def going(*, before: datetime | None = None, keep_last: int | None = None) -> list[int]:
         return [entry.started_at.day for entry in history.prune(before=before, keep_last=keep_last).entries]
@@ -219,11 +214,11 @@ def test_pruning_needs_to_be_reported_what(history: History) -> None:
 
 
 def test_what_was_removed_can_be_added_again(history: History) -> None:
-    history.add(text())
+    add(history, text())
     rows = count(history)
     history.prune(before=day(30), dry_run=False)
     assert count(history) == (0, 0, 0)
-    assert history.add(text()).is_new
+    assert add(history, text()).is_new
     assert count(history) == rows
 
 
@@ -233,9 +228,9 @@ def test_hostile_words_are_kept_as_they_are(history: History) -> None:
     )
     facts = dict.fromkeys(("cpu_model", "product", "git_commit", "kernel"), HOSTILE)
     given = text(hostile, machine=facts, s3bench=HOSTILE)
-    added = history.add(given)
+    added = add(history, given)
     assert history.show(added.identity)[1] == given
-    (point,) = history.points("total_time", benchmarks="script", client=HOSTILE)
+    (point,) = history.points("total_time", Filters(benchmarks="script", client=HOSTILE))
     assert (point.benchmark, point.client, point.dimensions) == (HOSTILE * 100, HOSTILE, ((HOSTILE, HOSTILE),))
     (entry,) = history.list_documents(Filters(client=HOSTILE))
     assert (entry.commit, entry.machine_facts.product, entry.s3bench) == (HOSTILE, HOSTILE, HOSTILE)
@@ -252,13 +247,13 @@ def test_the_escapes_of_texts_are_taken_back(words: str) -> None:
 
 def test_a_history_outlives_its_process(address: Address) -> None:
     with open_history(address, create=True) as history:
-        identity = history.add(text()).identity
+        identity = add(history, text()).identity
     with open_history(address) as history:
-        assert not history.add(text()).is_new
+        assert not add(history, text()).is_new
         assert [entry.identity for entry in history.list_documents()] == [identity]
         assert short(identity) == identity[:12]
 
 
 def test_a_document_without_results_is_kept_too(history: History) -> None:
-    history.add(msgspec.json.encode(replace(made(), results=())))
+    add(history, msgspec.json.encode(replace(made(), results=())))
     assert count(history) == (1, 0, 0)

@@ -11,6 +11,7 @@ from s3bench.history.address import Address
 from s3bench.history.database import open_database
 from s3bench.history.indexing import index_document
 from s3bench.history.store import History, open_history
+from tests.history.documents import add
 
 NUMBER = "«number»"
 
@@ -31,7 +32,7 @@ def add_all(address: Address, texts: Iterable[bytes], start: Barrier, answer: Co
     try:
         start.wait()
         with open_history(address, create=True) as history:
-            answer.send([added.identity for added in map(history.add, texts) if added.is_new])
+            answer.send([added.identity for added in (add(history, text) for text in texts) if added.is_new])
     except Exception as error:  # noqa: BLE001 (the test is reported)
         answer.send(repr(error))
 
@@ -40,7 +41,7 @@ def add_and_report(address: Address, texts: Iterable[bytes], answer: Connection)
     """Add one after the other and tell of each that is kept."""
     with open_history(address, create=True) as history:
         for text in texts:
-            answer.send(history.add(text).identity)
+            answer.send(add(history, text).identity)
     answer.close()
 
 

@@ -1,6 +1,6 @@
 """Adds documents to the history, and lists, shows, exports and removes them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,17 +15,16 @@ from s3bench.errors import MachineError
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
 from s3bench.history.store import short
-from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.text import render_load
 from s3bench.report.run.text import render_table
 from s3bench.report.table import Table, column
 from s3bench.report.terminal import printable
 from s3bench.report.text_table import table_lines
 from s3bench.results.document import Document, Result, parse_document
+from s3bench.results.encoding import pretty_json
 from s3bench.results.file import check_output, read_whole, write_whole
 from s3bench.units import counted
 
-_INDENT = 2
 _FINGERPRINT_SHOWN = 8
 _WORDS_SHOWN = 60  # names may be very long, and a column is as wide as its widest cell
 _FACTS_SHOWN = 200
@@ -39,14 +38,14 @@ def add(files: Sequence[Path], *, store: str | None, as_json: bool) -> None:
         try:
             for file, document in documents:
                 with _telling_what_is_stored(file, len(rows)):
-                    added = history.add_indexed(document)
+                    added = history.add(document)
                 rows.append({"file": str(file), "identity": added.identity, "is_new": added.is_new})
                 if not as_json:
                     words = "added" if added.is_new else "known"
                     click.echo(f"{short(added.identity)}  {words}  {printable(str(file))}")
         finally:
             if as_json:
-                _print_json(rows)
+                print_whole(pretty_json(rows))
     for line in _unfinished(documents):
         click.echo(line, err=True)
 
@@ -67,7 +66,7 @@ def list_documents(filters: Filters, *, store: str | None, as_json: bool) -> Non
     with open_store(store) as history:
         entries = history.list_documents(filters)
     if as_json:
-        _print_json(entries)
+        print_whole(pretty_json(entries))
     elif entries:
         click.echo("\n".join((*_table(entries), "", *_machines(entries))))
     else:
@@ -79,7 +78,7 @@ def show(identity: str, *, store: str | None, as_json: bool) -> None:
     with open_store(store) as history:
         entry, text = history.show(identity)
     if as_json:
-        _print_json({"entry": entry, "document": msgspec.Raw(text)})
+        print_whole(pretty_json({"entry": entry, "document": msgspec.Raw(text)}))
         return
     document = parse_document(text, source=f"the document {short(entry.identity)}")
     click.echo("\n".join(_head(entry)) + "\n")
@@ -92,12 +91,12 @@ def export(identities: Sequence[str], folder: Path, *, store: str | None, as_jso
         files = {identity: folder / f"{short(identity)}.json" for identity in history.resolve(identities)}
         for file in files.values():
             check_output(file, force=False, if_it_exists="pass another folder with -o, or remove that file")
-        for identity, text in history.export(tuple(files)):
+        for identity, text in history.texts(files):
             write_whole(text, files[identity])
             if not as_json:
                 click.echo(printable(str(files[identity])))
     if as_json:
-        _print_json([{"file": str(file), "identity": identity} for identity, file in files.items()])
+        print_whole(pretty_json([{"file": str(file), "identity": identity} for identity, file in files.items()]))
 
 
 def prune(*, store: str | None, before: datetime | None, keep_last: int | None, is_sure: bool, as_json: bool) -> None:
@@ -105,11 +104,11 @@ def prune(*, store: str | None, before: datetime | None, keep_last: int | None, 
     with open_store(store) as history:
         pruned = history.prune(before=before, keep_last=keep_last, dry_run=not is_sure)
     if as_json:
-        _print_json(pruned)
+        print_whole(pretty_json(pruned))
         return
     if pruned.entries:
         click.echo("\n".join(_table(pruned.entries)))
-    count = f"{len(pruned.entries)} document{'' if len(pruned.entries) == 1 else 's'}"
+    count = counted(len(pruned.entries), "document")
     would = f"{count} would be removed; nothing was changed; add --yes to remove"
     click.echo(f"{count} removed" if is_sure else would, err=True)
 
@@ -154,9 +153,7 @@ def _head(entry: Entry) -> Iterator[str]:
 
 def _results(document: Document) -> str:
     """The results, rendered as by the command that measured them."""
-    render: Callable[..., str] = render_table
-    if document.is_of_load:
-        render = render_matrix if cells(document) else render_load
+    render = render_load if document.is_of_load else render_table
     shortened = msgspec.structs.replace(document, results=tuple(_shortened(result) for result in document.results))
     return render(shortened, width=stdout_width(), color=stdout_paints())
 
@@ -176,7 +173,3 @@ def _words(text: str, length: int = _WORDS_SHOWN) -> str:
     """A text shortened to fit into a cell; the JSON has all of it."""
     line = printable(text[: length + 1])
     return line if len(line) <= length else line[: length - 1] + "…"
-
-
-def _print_json(value: object) -> None:
-    print_whole(msgspec.json.format(msgspec.json.encode(value), indent=_INDENT) + b"\n")

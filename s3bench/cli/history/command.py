@@ -165,7 +165,11 @@ def prune_command(
     is_flag=True,
     help="Use times as measured, without taking out the speed of the machine and waits for a core.",
 )
-@click.option("--fail-on-change", is_flag=True, help="Exit with code 1 if the newest change is for the worse.")
+@click.option(
+    "--fail-on-change",
+    is_flag=True,
+    help="Exit with code 1 if the newest change is for the worse, 3 if none can be found.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
 @click.option(
     "-o",
@@ -206,7 +210,8 @@ def trend_command(
     s3bench history trend --client cli-crt -o trend.html           also write a page with charts
     s3bench history trend --metric load.latency.p99 -k load.get    load runs, by date
 
-    Exit codes: 0; with --fail-on-change 1 if the newest change of any series is for the worse.
+    Exit codes: 0; with --fail-on-change 1 if the newest change of any series is for the worse, and 3 if no series has
+    enough releases.
     """
     from s3bench.cli.history.trend import print_trends
 

@@ -1,8 +1,7 @@
 """Finds and opens the history that `--store` names."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from s3bench.clients.store import ClientStore
 from s3bench.history.address import Address, parse_address
@@ -14,8 +13,6 @@ def store_address(store: str | None) -> Address:
     return parse_address(store, data_folder=ClientStore.from_environment(os.environ).root)
 
 
-@contextmanager
-def open_store(store: str | None, *, create: bool = False) -> Iterator[History]:
+def open_store(store: str | None, *, create: bool = False) -> AbstractContextManager[History]:
     """Open the history that `--store` names; with `create` it may be created."""
-    with open_history(store_address(store), create=create) as history:
-        yield history
+    return open_history(store_address(store), create=create)

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
 from s3bench.cli.history.series import BESIDE, VERSION, Beside, releases_of, series_of
 from s3bench.cli.history.store import open_store, store_address
 from s3bench.cli.streams import print_whole
+from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
 from s3bench.extras import needs_extra
 from s3bench.history.entry import Filters
 from s3bench.history.point import Point
-from s3bench.history.store import History
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.terminal import printable
+from s3bench.results.encoding import pretty_json
 from s3bench.results.file import check_distinct, check_output, write_whole
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.reader import nearest
@@ -25,7 +25,6 @@ from s3bench.trend.metric_trend import Trend
 USUAL_METRICS = ("total_time", "load.latency.p50")
 """The metric without `--metric`: the first that has figures. The time of a load run follows from its options."""
 
-_INDENT = 2
 _WORDS_SHOWN = 60
 _REMEDY = "choose fewer series with -k, --client and --machine."
 
@@ -43,7 +42,10 @@ def print_trends(
     filters: Filters,
     store: str | None,
 ) -> None:
-    """Find the changes of `metric`, print them, and write their page; exit code 1 with `fail_on_change`."""
+    """Find the changes of `metric`, print them, and write their page.
+
+    With `fail_on_change` the exit code is 1 if the newest is for the worse, and 3 if no series has enough releases.
+    """
     if metric is not None and metric not in METRICS_BY_NAME:
         near = nearest(metric, list(METRICS_BY_NAME))
         raise BadInput(
@@ -54,33 +56,36 @@ def print_trends(
     if output is not None:
         check_output(output, force=force)
     with open_store(store) as history:
-        stored = _stored(history, filters)
+        stored = history.metrics(filters)
         shown = metric or next((each for each in USUAL_METRICS if each in stored), USUAL_METRICS[0])
         names = (shown, *(BESIDE if adjusts and shown in ADJUSTED_METRICS else ()))
-        points, *beside = (
-            history.points(name, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
-            for name in names
+        points, *beside = (history.points(name, filters) for name in names)
+    if reference is not None and points and all(point.client_version != reference for point in points):
+        raise BadInput(
+            f"--reference {reference}: none of the results that match is of this version",
+            fix=f"pass one of {', '.join(sorted({point.client_version for point in points}, key=release_of))}",
         )
     found = tuple(series_of(points, shown, Beside.of(beside), by=by, reference=reference))
     if output is not None:
         write_whole(trend_page(found, shown, over=_over(points, by), reference=reference).encode(), output)
     if as_json:
-        print_whole(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
+        print_whole(pretty_json(found))
     else:
-        click.echo("".join(f"{line}\n" for line in _lines(found)) or "no stored figures match\n", nl=False)
+        click.echo("".join(f"{line}\n" for line in _lines(found)), nl=False)
     for line in _hints(metric, shown, stored, found):
         click.echo(f"s3bench: {line}", err=True)
     if fail_on_change and any(_is_worse(series.trend) for series in found):
         raise click.exceptions.Exit(ExitCode.FAIL)
-
-
-def _stored(history: History, filters: Filters) -> tuple[str, ...]:
-    return history.metrics(benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
+    if fail_on_change and not any(series.trend.is_tested for series in found):
+        click.echo("s3bench: --fail-on-change: no series has enough releases to find a change", err=True)
+        raise click.exceptions.Exit(ExitCode.INCONCLUSIVE)
 
 
 def _hints(metric: str | None, shown: str, stored: Sequence[str], found: Sequence[TrendSeries]) -> Iterator[str]:
     """What else could be shown, where nothing is, or where the metric was chosen and load runs do not have it."""
-    if not found and stored:
+    if not found and not stored:
+        yield "no stored figures match; s3bench history list shows what is stored"
+    elif not found:
         yield f"the results that match have no {shown}; pass one of these with --metric: {', '.join(stored)}"
     elif metric is None and shown != USUAL_METRICS[1] and USUAL_METRICS[1] in stored:
         yield f"load runs match as well; show them with --metric {USUAL_METRICS[1]}"

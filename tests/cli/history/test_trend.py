@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from click.exceptions import Exit
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
@@ -76,8 +75,20 @@ def test_a_metric_that_is_none_is_reported_with_the_nearest(trend: Trend) -> Non
 
 
 def test_nothing_that_fits_is_said(trend: Trend) -> None:
-    assert trend("-k", "nowhere").stdout == "no stored figures match\n"
-    assert not isinstance(trend("-k", "nowhere").exception, Exit)
+    said = trend("-k", "nowhere")
+    assert (said.exit_code, said.stdout) == (0, "")
+    assert said.stderr == "s3bench: no stored figures match; s3bench history list shows what is stored\n"
+
+
+def test_a_pipeline_in_which_no_figure_matches_does_not_pass(trend: Trend) -> None:
+    assert_untested(trend("-k", "nowhere", "--fail-on-change"))
+
+
+def test_a_reference_that_no_result_has_is_refused_with_those_that_are_there(trend: Trend) -> None:
+    refused = trend("--reference", "9.9").exception
+    assert isinstance(refused, BadInput)
+    assert refused.what == "--reference 9.9: none of the results that match is of this version"
+    assert VERSIONS[0] in refused.fix
 
 
 def test_a_page_is_written_beside_the_text_and_never_over_a_file(trend: Trend, tmp_path: Path) -> None:
@@ -181,10 +192,19 @@ def test_releases_of_load_runs_are_dates_unless_versions_are_asked_for(loads: Tr
     assert "documents by date" in (tmp_path / "trend.html").read_text(encoding="utf-8")
 
 
+def test_a_pipeline_in_which_every_series_has_too_few_releases_does_not_pass(loads: Trend) -> None:
+    assert_untested(loads("--by", "version", "--fail-on-change"))
+
+
+def assert_untested(said: Result) -> None:
+    assert said.exit_code == 3
+    assert said.stderr.endswith("s3bench: --fail-on-change: no series has enough releases to find a change\n")
+
+
 def test_without_a_metric_load_runs_show_their_latency(loads: Trend) -> None:
     assert loads().stdout == loads("--metric", "load.latency.p50").stdout
     said = loads("--metric", "total_time")
-    assert said.stdout == "no stored figures match\n"
+    assert said.stdout == ""
     assert "the results that match have no total_time; pass one of these with --metric: load" in said.stderr
 
 
