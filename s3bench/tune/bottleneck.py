@@ -276,15 +276,17 @@ def _cpu_uses(run: _Run, client_cores: float, cores: int) -> Iterator[_LimitUse]
 
 
 def _disk(run: _Run, disk_bytes_per_s: float) -> _LimitUse:
+    """A transfer that is faster than the disk was not limited by it."""
     share = run.bytes_per_s / disk_bytes_per_s
+    is_outrun = share > 1
     does = "read" if run.workload.is_upload else "write"
     return _LimitUse(
         limit=TransferLimit.DISK,
-        share=share,
+        share=0.0 if is_outrun else share,
         threshold=DISK_SHARE,
         text=f"disk: {_rate(run.bytes_per_s)} in the transfer, of the {_rate(disk_bytes_per_s)} that it can {does} "
-        f"({share:.0%}){': more than the disk delivers, so the page cache helped' if share > 1 else ''}",
-        remedies=("a faster disk, or a file system in memory",),
+        f"({share:.0%}){': more than the disk delivers, so the page cache helped' if is_outrun else ''}",
+        remedies=() if is_outrun else ("a faster disk, or a file system in memory",),
     )
 
 

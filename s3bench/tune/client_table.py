@@ -111,7 +111,7 @@ def _failure(trials: Sequence[Trial]) -> str:
 def _failures(trials: Iterator[Trial]) -> Iterator[str]:
     for trial in trials:
         if trial.failure is not None:
-            yield f"{trial.failure.what}: {trial.failure.why}" if trial.failure.why else trial.failure.what
+            yield trial.failure_words
         elif trial.was_capped:
             yield "ended as too slow" if trial.cap_s is None else f"ended as too slow after {trial.cap_s:g} s"
 

@@ -1,5 +1,6 @@
 """Concludes a study: computes the figures of each setting and the recommendation from the trials alone."""
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -19,7 +20,7 @@ from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
 from s3bench.tune.preference import TOLERANCE
-from s3bench.tune.race import MEMORY_MARGIN, find_leaders
+from s3bench.tune.race import MEMORY_MARGIN, RUNS_MIN, find_leaders
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
@@ -31,7 +32,7 @@ from s3bench.tune.verification import Change, TuneVerdict, verdict_on
 from s3bench.units import counted, render_bytes, render_seconds
 
 _BITS = 8
-_RUNS_MIN = 30  # of each client, for a useful tuning: probes, a small search, and pairs
+_USEFUL_RUNS_MIN = 30  # of each client, for a useful tuning: probes, a small search, and pairs
 _GIGA = 1e9
 
 
@@ -45,8 +46,8 @@ def conclude(
     return _Conclusion(study, has_ended=has_ended).result(others)
 
 
-class NothingCompared(S3BenchError):
-    """The study ended, or was interrupted, before settings could be compared."""
+class NothingFound(S3BenchError):
+    """The study recommends nothing: there was no time to compare settings, or none reliably keeps the memory limit."""
 
     exit_code = ExitCode.INCONCLUSIVE
 
@@ -57,13 +58,16 @@ class _Conclusion:
         self._header: Header = study.header
         self._trials = study.trials
         tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
-        self._state = StudyState(tuner=tuner, trials=study.trials)
+        state = StudyState(tuner=tuner, trials=study.trials)
+        self._state = dataclasses.replace(state, is_final=state.is_undecided)
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
     def result(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> StudyResult:
         reference, finalists = self._state.reference, self._state.finalists if self._state.reference else None
         if reference is None or finalists is None:
             raise self._nothing_found()
+        if self._is_default_alone:
+            raise self._too_short()
         header = self._header
         candidate, runner_up = finalists.winner, self._state.runner_up
         compared = candidate if candidate != reference else runner_up
@@ -76,10 +80,11 @@ class _Conclusion:
         return StudyResult(
             workload=header.workload,
             network=header.network,
-            endpoint=header.endpoint,
+            endpoint=f"{header.endpoint_url}, bucket {header.bucket}" if header.endpoint_url else header.endpoint,
             objective=header.objective.aim,
             unit=header.objective.unit,
             verdict=found,
+            can_settle=not self._state.has_last_look,
             recommended=best,
             candidate=shown,
             default=default,
@@ -111,7 +116,7 @@ class _Conclusion:
         """The figures of a setting over all its trials."""
         header = self._header
         own = [trial for trial in self._trials if trial.setting == setting]
-        failures = [trial.failure for trial in own if trial.failure is not None]
+        failures = [trial.failure_words for trial in own if trial.failure is not None]
         peaks = self._peaks_bytes(setting)
         peak = round(max(peaks)) if peaks else None
         known = SettingFigures(
@@ -123,7 +128,7 @@ class _Conclusion:
             peak_memory=peak,
             exceeds_memory=bool(peak and header.max_memory_bytes and peak > header.max_memory_bytes),
             failures=len(failures),
-            failure=failures[-1].what if failures else "",
+            failure=failures[-1] if failures else "",
         )
         if runs := self._measurements(setting):
             return self._with_times(known, runs)
@@ -193,19 +198,18 @@ class _Conclusion:
         limit_bytes = self._header.max_memory_bytes
         known = [setting for setting in self._state.evidence.settings if self._peaks_bytes(setting)]
         too_large = [setting for setting in known if not self._state.keeps_memory(setting)]
-        if not self._state.evidence.trials and self._state.reference is not None:
-            is_over = self._has_ended or not self._is_planned
-            return self._too_little_time() if is_over else self._unfinished()
+        if not self._state.evidence.trials and (self._state.reference is not None or not self._is_over):
+            return self._too_short()
         if limit_bytes is None or not too_large:
             return S3BenchError(
                 "no client completed the transfer",
-                "\n".join(self._failures()),
+                "\n".join(dict.fromkeys(self._failures())),
                 "list the clients with `s3bench clients list`, and try a single one with --clients",
             )
         nearest = min(too_large, key=self._state.peak_bound_bytes)
         peaks = self._peaks_bytes(nearest)
         may_fit = max(peaks) * (1 + MEMORY_MARGIN) <= limit_bytes
-        return S3BenchError(
+        return NothingFound(
             f"no setting reliably stays within --max-memory {render_bytes(limit_bytes)}",
             f"of {len(too_large)} settings, {nearest} came nearest: {_range_of(peaks)}; since peaks vary, "
             f"{render_bytes(self._state.peak_bound_bytes(nearest))} cannot be ruled out",
@@ -213,14 +217,28 @@ class _Conclusion:
         )
 
     @property
+    def _is_default_alone(self) -> bool:
+        """Whether there was no time for another setting; where nothing is expected of others, the default runs more."""
+        estimates = self._state.evidence.estimates()
+        is_alone = [each.setting for each in estimates] == [self._state.reference] and estimates[0].runs < RUNS_MIN
+        return is_alone and len(self._state.space.starts()) > 1
+
+    def _too_short(self) -> NothingFound:
+        return self._too_little_time() if self._is_over else self._unfinished()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._has_ended or not self._is_planned
+
+    @property
     def _is_planned(self) -> bool:
         """Whether another run would follow the trials."""
         return self._state.tuner.next_block(self._trials) is not None
 
-    def _unfinished(self) -> NothingCompared:
+    def _unfinished(self) -> NothingFound:
         spent_s, budget_s = sum(trial.cost_s for trial in self._trials), self._header.budget_s
         made = counted(len(self._trials), "run")
-        return NothingCompared(
+        return NothingFound(
             "the study is unfinished: no settings have been compared yet",
             f"{made} took {render_seconds(spent_s)} of the budget of {render_seconds(budget_s)}"
             if self._trials
@@ -228,13 +246,13 @@ class _Conclusion:
             "continue it with `s3bench tune --resume FILE`",
         )
 
-    def _too_little_time(self) -> NothingCompared:
-        """The budget was too small for one run of every client, or the run that its end stopped was too long."""
+    def _too_little_time(self) -> NothingFound:
+        """The budget was too small for anything but the defaults, or the run that its end stopped was too long."""
         times_s = [trial.took_s for trial in self._trials]
         one_s = max((*times_s, self._stopped_s))
-        enough_s = _RUNS_MIN * one_s * len(self._header.clients)
+        enough_s = _USEFUL_RUNS_MIN * one_s * len(self._header.clients)
         made = f"{counted(len(times_s), 'run')} of up to {render_seconds(max(times_s, default=0.0))}"
-        return NothingCompared(
+        return NothingFound(
             f"the budget of {render_seconds(self._header.budget_s)} ended before any settings could be compared",
             f"there was time for {made}" if times_s else "not even one run of the defaults had ended",
             f"allow more time, for example --budget {math.ceil(enough_s)}s, or fewer --clients",
@@ -268,12 +286,14 @@ class _Conclusion:
             yield predict(model, setting, workload, network or self._network)
 
     def _failures(self) -> tuple[str, ...]:
-        return tuple(
-            f"{trial.setting}: {trial.failure.what}: {trial.failure.why}" for trial in self._trials if trial.failure
-        )
+        return tuple(f"{trial.setting}: {trial.failure_words}" for trial in self._trials if trial.failure)
 
     def _warnings(self, recommended: Setting) -> Iterator[str]:
-        """Warnings: an incomplete grid, and the warnings of the runs behind the recommendation."""
+        """Warnings: another reference, an incomplete grid, and those of the runs behind the recommendation."""
+        first, reference = Setting(client=self._header.clients[0]), self._state.reference
+        if reference is not None and reference != first:
+            why = " ".join(self.figures(first).failure.split())
+            yield f"compared with the defaults of {reference.client}, since {first.client} failed: {why}"
         tried, grid = len(self._state.evidence.settings), len(self._state.space.grid())
         if self._header.search is Search.GRID and tried < grid:
             yield f"the budget ended after {tried} of the {grid} settings of the grid"

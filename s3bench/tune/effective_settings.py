@@ -69,11 +69,6 @@ class _Run:
         return self.kinds.get("PUT partNumber", 0) > 0 or reads > self.workload.files
 
 
-def observe(setting: Setting, measurement: Measurement, workload: Workload) -> tuple[ParameterNote, ...]:
-    """What one run tells of each knob that was set in it."""
-    return tuple(_note(setting, name, value, measurement, workload) for name, value in setting.values)
-
-
 def parameter_notes(trials: Sequence[Trial], workload: Workload) -> tuple[ParameterNote, ...]:
     """What all runs together tell: one note for each client and knob that was set in a whole run.
 

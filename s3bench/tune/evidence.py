@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from s3bench.results.measurement import Measurement
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
@@ -106,7 +105,7 @@ class TrialEvidence:
     def peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
         """The peak memory of each complete run of `setting` that reported it."""
         measured = (trial.measurement for trial in self._runs[setting] if trial.measurement)
-        return tuple(peak for each in measured if (peak := _peak_bytes(each)) is not None)
+        return tuple(each.max_memory for each in measured if each.max_memory is not None)
 
     def caps(self, setting: Setting) -> int:
         """The number of runs of `setting` that were ended as too slow."""
@@ -233,7 +232,3 @@ def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
 
 def _block(trial: Trial) -> Block:
     return trial.stage, trial.block
-
-
-def _peak_bytes(measurement: Measurement) -> float | None:
-    return measurement.peak_memory if measurement.max_memory is None else measurement.max_memory

@@ -1,6 +1,6 @@
 """Predicts the time of other transfers from the fitted model, with the prediction error and caveats."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -48,7 +48,7 @@ def predict(model: TransferModel, setting: Setting, workload: Workload, network:
     """
     time_s = model.predict(setting, workload, network)
     is_elsewhere = (workload, network or model.network) != (model.workload, model.network)
-    factor = 1 + (max(model.error.p90, EXTRAPOLATION_P90) if is_elsewhere else model.error.p90)
+    factor = 1 + (max(model.error_p90, EXTRAPOLATION_P90) if is_elsewhere else model.error_p90)
     return Prediction(
         workload=workload,
         network=_name(network or model.network),
@@ -61,12 +61,7 @@ def predict(model: TransferModel, setting: Setting, workload: Workload, network:
 
 
 def predict_others(
-    model: TransferModel,
-    setting: Setting,
-    workload: Workload,
-    network: NetworkModel | None,
-    *,
-    instances: Sequence[str] = INSTANCES,
+    model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel | None
 ) -> tuple[Prediction, ...]:
     """The same setting for half and ten times the size, for ten times the files, and on other instance types.
 
@@ -77,7 +72,7 @@ def predict_others(
     sizes = () if workload.sizes else (max(1, workload.size_bytes // 2), workload.size_bytes * _TIMES)
     others = [msgspec.structs.replace(workload, size_bytes=size) for size in sizes]
     others.append(workload.times(_TIMES))
-    links = [] if network is None else [parse_network(PREFIX + name) for name in instances]
+    links = [] if network is None else [parse_network(PREFIX + name) for name in INSTANCES]
     return (
         *(predict(model, setting, other, network) for other in others),
         *(predict(model, setting, workload, link) for link in links if link.text != _name(network)),

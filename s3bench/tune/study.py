@@ -119,6 +119,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     set_up_s: float = 0.0
 
     @property
+    def failure_words(self) -> str:
+        """What failed and why; empty if nothing did."""
+        return ": ".join(filter(None, (self.failure.what, self.failure.why))) if self.failure else ""
+
+    @property
     def cost_s(self) -> float:
         """The seconds that it takes from the budget."""
         return self.took_s + self.set_up_s

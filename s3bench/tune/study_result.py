@@ -61,6 +61,8 @@ class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class StudyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The conclusion of a study.
 
+    `endpoint` describes the emulator, or is the URL and the bucket of a live endpoint. `can_settle`: more time may
+    settle a verdict that is unsettled.
     `recommended` is the default if that is as good, or if nothing is proven. `candidate` is the best of the verified
     settings: among those about as fast, the one with the least memory, then with the fewest changes. `default` is the
     default of the first client, with which the candidate was compared. `gain` compares the values of candidate and
@@ -93,3 +95,4 @@ class StudyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     runs: int
     measured_s: float
     warnings: tuple[str, ...]
+    can_settle: bool = True

@@ -5,7 +5,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -23,25 +22,16 @@ SETTINGS_MIN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Error:
-    """Relative errors of the whole time, cross-validated by leaving each of `settings` settings out of the fit."""
-
-    median: float
-    p90: float
-    settings: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TransferModel:
     """One client's model. Rates are bytes per second, all times seconds.
 
     `start_up_s` is the time before the first request and after the last response. `surplus_s` is added to each
     request's time to first byte, `serial_s_per_byte` to its bytes' time on the wire: hashing, copying, and the work of
     the server. `connection_bytes_per_s` and `nic_bytes_per_s` were fitted if no network model was imposed. `workload`
-    and `network` are those of the runs.
+    and `network` are those of the runs. `error_p90` is the 90th percentile of the relative errors of the whole time,
+    cross-validated by leaving each setting out of the fit.
     """
 
-    client: str
     workload: Workload
     network: NetworkModel | None
     habits: Habits
@@ -54,7 +44,7 @@ class TransferModel:
     cores: float
     connection_bytes_per_s: float
     nic_bytes_per_s: float
-    error: Error
+    error_p90: float
 
     def predict(self, setting: Setting, workload: Workload, network: NetworkModel | None) -> float:
         """The seconds of one run; without `network` behind the link that the model was fitted to."""
@@ -76,35 +66,26 @@ def fit(trials: Sequence[Trial], workload: Workload, network: NetworkModel | Non
     runs = whole_runs(trials)
     if len(runs) < SETTINGS_MIN:
         return None
-    client, kind = next(iter(runs)).client, next(iter(runs)).kind
-    habits = habits_of(kind, runs, workload)
+    habits = habits_of(next(iter(runs)).kind, runs, workload)
     points = Points.of(runs, workload, habits, link_of(network, workload))
     fitted = fit_points(points)
-    return _model(client, workload, network, points, fitted, _cross_validated(points, fitted))
+    values = dict(zip((item.name for item in PARAMETERS), map(float, np.exp(fitted.logarithms)), strict=True))
+    return TransferModel(
+        workload=workload,
+        network=network,
+        habits=habits,
+        start_up_s=fitted.start_up_s,
+        cpu_s_per_byte=fitted.cpu.s_per_byte,
+        cpu_s_per_request=fitted.cpu.s_per_request,
+        error_p90=_cross_validated_p90(points, fitted),
+        **values,
+    )
 
 
-def _cross_validated(points: Points, fitted: FittedModel) -> Error:
-    """The leave-one-out error over all settings."""
+def _cross_validated_p90(points: Points, fitted: FittedModel) -> float:
     errors = []
     for number in range(points.total_s.size):
         others = fit_points(points.without(number), fitted.logarithms)
         predicted_s = others.total_s(Plans.of([points.each[number]]), points.link)[0]
         errors.append(abs(float(predicted_s) / float(points.total_s[number]) - 1))
-    return Error(median=median(errors), p90=float(np.quantile(errors, 0.9)), settings=len(errors))
-
-
-def _model(
-    client: str, workload: Workload, network: NetworkModel | None, points: Points, fitted: FittedModel, error: Error
-) -> TransferModel:
-    values = dict(zip((item.name for item in PARAMETERS), map(float, np.exp(fitted.logarithms)), strict=True))
-    return TransferModel(
-        client=client,
-        workload=workload,
-        network=network,
-        habits=points.habits,
-        start_up_s=fitted.start_up_s,
-        cpu_s_per_byte=fitted.cpu.s_per_byte,
-        cpu_s_per_request=fitted.cpu.s_per_request,
-        error=error,
-        **values,
-    )
+    return float(np.quantile(errors, 0.9))

@@ -42,9 +42,11 @@ from s3bench.tune.verification import (
     PAIRS_MIN,
     UNCERTAIN_LOOKS,
     Change,
+    TuneVerdict,
     VerificationLooks,
     needs_more_pairs,
     needs_size,
+    verdict_on,
     verify,
 )
 
@@ -172,23 +174,33 @@ class Finalists:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyState:
-    """The state of a study after complete blocks of trials."""
+    """The state of a study after complete blocks of trials.
+
+    `is_final`: the study is over, and its verification had no verdict at the look where it ended.
+    """
 
     tuner: Tuner
     trials: tuple[Trial, ...]
+    is_final: bool = False
 
     def plan(self) -> RunBlock | None:
         """The next block."""
-        if self.reference is None and self._of(Stage.PROBE):
-            return None
-        return self._probes() or self._search() or self._verification()
+        if (probes := self._probes()) is not None or self.reference is None:
+            return probes
+        return self._search() or self._verification()
 
     @cached_property
     def space(self) -> Space:
         """The space without clients that fail here, and without parameters that have no effect."""
-        probes = self._of(Stage.PROBE)
-        broken = frozenset(trial.setting.client for trial in probes if trial.failure and trial.setting.is_default)
-        return self.tuner.space.without(ignored_parameters(probes, self.tuner.header.workload), broken)
+        ignored = ignored_parameters(self._of(Stage.PROBE), self.tuner.header.workload)
+        return self.tuner.space.without(ignored, self.left_out)
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """The clients that failed here: no probe of their defaults was complete."""
+        probes = [trial for trial in self._of(Stage.PROBE) if trial.setting.is_default]
+        working = {trial.setting.client for trial in probes if trial.failure is None}
+        return frozenset(trial.setting.client for trial in probes) - working
 
     @cached_property
     def reference(self) -> Setting | None:
@@ -305,7 +317,21 @@ class StudyState:
     def change(self, setting: Setting, other: Setting) -> Change:
         """The change from `other` to `setting` in the verification."""
         trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
-        return verify(trials, winner=setting, other=other, objective=objective, looks=self.looks)
+        return verify(
+            trials, winner=setting, other=other, objective=objective, looks=self.looks, is_final=self.is_final
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the verification has no verdict yet."""
+        settings = self._compared()
+        return len(settings) > 1 and verdict_on(self.change(settings[1], settings[0])) is TuneVerdict.UNSETTLED
+
+    @property
+    def has_last_look(self) -> bool:
+        """Whether the verification made all of its pairs."""
+        settings = self._compared()
+        return len(settings) > 1 and self._blocks_of(settings[1]) >= self.looks.last
 
     def keeps_memory(self, setting: Setting) -> bool:
         """Whether `setting` keeps the memory limit, by the peaks of all its runs so far."""
@@ -346,15 +372,20 @@ class StudyState:
         return random.Random(f"{self.tuner.header.seed} {purpose} {len(self.trials)}")  # noqa: S311 (no secret)
 
     def _probes(self) -> RunBlock | None:
-        """First every client at its defaults, to warm caches and find broken ones; then parameters it may ignore."""
-        match self._number(Stage.PROBE):
-            case 0:
-                return self._block(
-                    Stage.PROBE, [PlannedRun(setting=Setting(client=name)) for name in self.space.parameters]
-                )
-            case 1:
-                return self._block(Stage.PROBE, [PlannedRun(setting=setting) for setting in self._possibly_ignored()])
-        return None
+        """First every client at its defaults, to warm caches and find broken ones; then parameters it may ignore.
+
+        A client that fails at its defaults is tried once more before it is left out.
+        """
+        probes, settings = self._of(Stage.PROBE), list[Setting]()
+        if not probes:
+            settings = [Setting(client=client) for client in self.space.parameters]
+        elif self._of(Stage.SEARCH):
+            return None
+        elif self.left_out and self._number(Stage.PROBE) == 1:
+            settings = [Setting(client=client) for client in self.tuner.header.clients if client in self.left_out]
+        elif all(trial.setting.is_default for trial in probes):
+            settings = list(self._possibly_ignored())
+        return self._block(Stage.PROBE, [PlannedRun(setting=setting) for setting in settings])
 
     def _possibly_ignored(self) -> Iterator[Setting]:
         for client, parameters in self.space.parameters.items():
@@ -443,7 +474,7 @@ class StudyState:
         cap, winner = self._cap_s, self.leaders.winner
         chosen = preferred(tuple(self._contenders(self.evidence)), self._default).setting
         smaller = dict.fromkeys((*simplifications(winner), *simplifications(chosen), *self._smaller(chosen)))
-        untried = [setting for setting in smaller if setting not in self.evidence.settings]
+        untried = [each for each in smaller if each not in self.evidence.settings and self.space.contains(each)]
         new = self._candidates.may_tie(untried)[:_NEW_PER_BLOCK]
         again = (winner,) if self._is_gain_clear else (self._default, winner)
         again_s = [self._took_s(setting) for setting in again]

@@ -4,8 +4,8 @@ Runs of one block were made next to each other, so a block with complete runs of
 log-ratio one value for the signed-rank test of `s3bench.stats.signed_rank`. Repeated looks with optional stopping
 inflate the error rate, so the looks share the error of 5 %, and the shares add up (Bonferroni's inequality). The first
 look takes the smallest error that its pairs allow, for six pairs 2 in 64; the others share the rest by the pairs they
-add, as in `s3bench.gate.looks`. A verification that ends between two looks spends the rest. So the interval contains
-the true change in at least 95 of 100 verifications, whenever they stop.
+add, as in `s3bench.gate.looks`. A verification that ends without a verdict spends the rest, between two looks and at
+one. So the interval contains the true change in at least 95 of 100 verifications, whenever they stop.
 
 The search chooses the looks before the first pair: a clear gain shows at six pairs, which take most of the error; for
 an uncertain gain nothing is spent on them.
@@ -54,12 +54,15 @@ class VerificationLooks:
         """The most pairs of a verification."""
         return self.pairs[-1]
 
-    def tail(self, blocks: int) -> float:
-        """The error that an interval may spend on each side after so many blocks, including failed ones."""
+    def tail(self, blocks: int, *, is_final: bool = False) -> float:
+        """The error that an interval may spend on each side after so many blocks, including failed ones.
+
+        `is_final`: no look follows.
+        """
         blocks = min(blocks, self.last)
         tails = self._tails()
         look = sum(each < blocks for each in self.pairs)
-        return tails[look] if blocks in self.pairs else sum(tails[look:])
+        return tails[look] if blocks in self.pairs and not is_final else sum(tails[look:])
 
     def _tails(self) -> tuple[float, ...]:
         """The error that each look may spend, above and below."""
@@ -104,15 +107,24 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def verify(
-    trials: Sequence[Trial], *, winner: Setting, other: Setting, objective: Objective, looks: VerificationLooks
+    trials: Sequence[Trial],
+    *,
+    winner: Setting,
+    other: Setting,
+    objective: Objective,
+    looks: VerificationLooks,
+    is_final: bool = False,
 ) -> Change:
-    """The change from `other` to `winner`, from the blocks of a verification in which both have a complete run."""
+    """The change from `other` to `winner`, from the blocks of a verification in which both have a complete run.
+
+    `is_final`: the verification is over, and had no verdict at the look where it ended.
+    """
     first, second = _logs(trials, winner, objective), _logs(trials, other, objective)
     pairs = [(first[block], second[block]) for block in first if block in second]
     ratios = [above - below for above, below in pairs if above is not None and below is not None]
     if not ratios:
         return Change(estimate=math.nan, low=None, high=None, pairs=0)
-    test, tail = SignedRankTest(ratios), looks.tail(len(pairs))
+    test, tail = SignedRankTest(ratios), looks.tail(len(pairs), is_final=is_final)
     return Change(
         estimate=math.expm1(test.hodges_lehmann()),
         low=_change(test.lower_bound(tail)),

@@ -37,6 +37,27 @@ def test_what_the_tuner_sets_is_what_the_backend_gets() -> None:
     assert obstore_settings(config, transfer("cp a s3://b/k")) == values
 
 
+@pytest.mark.parametrize(
+    ("values", "upload", "download"),
+    [
+        ({}, "obstore.put(store, KEY, PATH)", "obstore.get(store, KEY)"),
+        (
+            {"chunk_size": 8 * MIB, "max_concurrency": 5},
+            "obstore.put(store, KEY, PATH, chunk_size=8 * 1024**2, max_concurrency=5)",
+            "obstore.get_range(store, KEY, start=START, length=8388608) for every part, in 5 threads",
+        ),
+        (
+            {"chunk_size": 8 * MIB},
+            "obstore.put(store, KEY, PATH, chunk_size=8 * 1024**2)",
+            "obstore.get_range(store, KEY, start=START, length=8388608) for every part, in 12 threads",
+        ),
+    ],
+)
+def test_the_recipe_has_a_line_for_each_direction(values: dict[str, int], upload: str, download: str) -> None:
+    (made,) = recipes_of(Setting.of("obstore", values))
+    assert made.lines[-2:] == (f"# upload: {upload}", f"# download: {download}")
+
+
 def test_a_key_that_is_no_setting_is_refused() -> None:
     with pytest.raises(BadInput, match="`part_size` is not a setting of the block `obstore`"):
         obstore_settings("[default]\nobstore =\n    part_size = 4MB\n", transfer("cp a s3://b/k"))

@@ -5,13 +5,7 @@ import pytest
 from s3bench.clients.tuning.parameter import MIB
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement, Wire, WireFacts, measure
-from s3bench.tune.effective_settings import (
-    EffectiveSettings,
-    ParameterNote,
-    ignored_parameters,
-    observe,
-    parameter_notes,
-)
+from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote, ignored_parameters, parameter_notes
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
 from tests.tune.trial_maker import failed
@@ -50,7 +44,7 @@ def asked(client: str = "cli-classic", **values: int) -> Setting:
 
 
 def reported(of: Setting, showed: Measurement, workload: Workload = UP) -> tuple[EffectiveSettings, str]:
-    (note,) = observe(of, showed, workload)
+    note = only([trial(of, showed)], workload)
     return note.obedience, note.said
 
 
@@ -79,7 +73,7 @@ def test_parts_as_asked_are_followed_the_default_is_ignored_and_others_are_adjus
 def test_a_size_of_parts_shows_only_where_there_are_parts() -> None:
     assert reported(asked(multipart_chunksize=64 * MIB), run())[0] is EffectiveSettings.UNSEEN
     above = asked(multipart_chunksize=16 * MIB, multipart_threshold=128 * MIB)
-    note = next(note for note in observe(above, WHOLE, UP) if note.knob == "multipart_chunksize")
+    note = next(note for note in parameter_notes([trial(above, WHOLE)], UP) if note.knob == "multipart_chunksize")
     assert (note.obedience, note.said) == (EffectiveSettings.UNSEEN, "asked 16MB, the wire showed no parts")
     assert reported(asked(multipart_chunksize=16 * MIB), WHOLE)[0] is EffectiveSettings.IGNORED
 
@@ -151,7 +145,7 @@ def test_a_threshold_shows_by_whether_the_file_went_in_parts(
 def test_a_threshold_is_not_seen_where_one_part_holds_the_file() -> None:
     of = asked("cli-crt", multipart_threshold=32 * MIB, multipart_chunksize=64 * MIB)
     whole = run(parts=1, kind="GET ranged")
-    assert {note.obedience for note in observe(of, whole, DOWN)} == {EffectiveSettings.UNSEEN}
+    assert {note.obedience for note in parameter_notes([trial(of, whole)], DOWN)} == {EffectiveSettings.UNSEEN}
 
 
 def test_parameters_of_the_clients_inside_and_runs_without_a_wire_log_are_not_seen() -> None:

@@ -13,7 +13,7 @@ from s3bench.tune.evidence import PRIOR_DEGREES_OF_FREEDOM, PRIOR_SIGMA, Setting
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
-from tests.tune.trial_maker import DEFAULT, capped, failed, measurement, setting, whole
+from tests.tune.trial_maker import DEFAULT, capped, failed, setting, whole
 
 TIME = Objective()
 PRIOR_SQUARES = PRIOR_DEGREES_OF_FREEDOM * PRIOR_SIGMA**2
@@ -182,17 +182,8 @@ def test_peak_memory_is_the_most_of_all_runs() -> None:
     assert evidence.peaks_bytes(DEFAULT) == (100.0, 300.5, 200.0)
 
 
-def test_peak_memory_falls_back_on_the_kernels_mark_and_may_be_unknown() -> None:
-    by_kernel = Trial(
-        number=0,
-        stage=Stage.SEARCH,
-        block=0,
-        setting=setting(5),
-        took_s=1.0,
-        measurement=measurement(10.0, peak_memory=77),
-    )
-    evidence = TrialEvidence.of([by_kernel, whole(DEFAULT, 0, 10.0)], TIME)
-    assert known(evidence, setting(5)).peak_memory_bytes == 77
+def test_peak_memory_may_be_unknown() -> None:
+    evidence = TrialEvidence.of([whole(DEFAULT, 0, 10.0)], TIME)
     assert known(evidence, DEFAULT).peak_memory_bytes is None
 
 

@@ -10,16 +10,17 @@ from msgspec.structs import replace as changed_struct
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
-from s3bench.report.tune.cells import cli_best, verdict_words
+from s3bench.report.tune.cells import cli_best, failure_lines, subject_lines, verdict_words
 from s3bench.tune.candidates import Candidates
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.evidence import TrialEvidence
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
+from s3bench.tune.space import Space
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.study_result import StudyResult
 from s3bench.tune.tuner import Rounds, StudyState, Tuner
-from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks
+from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks, verify
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 from tests.tune.trial_maker import whole
 
@@ -219,6 +220,122 @@ def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
     assert answer.recommended.setting == Setting(client=CLASSIC)
 
 
+def with_the_default_alone(*, runs: int = 1) -> Study:
+    """A study after the probe of its client and so many rounds of the search, each of the default alone."""
+    simulation = Simulation(link=FAR, workload=upload(64))
+    planner = Rounds(header=simulation.header(budget_s=600.0), rounds=runs)
+    return Study(header=planner.header, trials=tuple(simulation.run(planner)))
+
+
+@pytest.mark.parametrize("connection", [3.5e5, 5e5])
+def test_a_budget_for_the_default_alone_compares_nothing(connection: float) -> None:
+    simulation = Simulation(link=Link(connection=connection), workload=upload(32))
+    study = simulation.study(budget_s=60.0)
+    assert {trial.setting for trial in study.trials} == {Setting(client=CLASSIC)}
+    assert study.of(Stage.SEARCH)
+    with pytest.raises(S3BenchError, match="ended before any settings could be compared") as raised:
+        conclude(study, has_ended=True)
+    assert raised.value.exit_code is ExitCode.INCONCLUSIVE
+    assert "--budget" in raised.value.fix
+
+
+def test_a_study_that_was_interrupted_after_a_run_of_the_default_is_unfinished() -> None:
+    with pytest.raises(S3BenchError, match="the study is unfinished") as raised:
+        conclude(with_the_default_alone())
+    assert raised.value.exit_code is ExitCode.INCONCLUSIVE
+
+
+def test_the_default_is_as_good_where_the_search_settled_on_it_and_where_nothing_can_be_set() -> None:
+    assert conclude(with_the_default_alone(runs=3)).verdict is TuneVerdict.AS_GOOD
+    nothing_to_set = Workload(action=Action.UPLOAD, size_bytes=1024)
+    simulation = Simulation(link=FAR, workload=nothing_to_set)
+    assert len(simulation.space.starts()) == 1
+    assert conclude(simulation.study(budget_s=5.0)).verdict is TuneVerdict.AS_GOOD
+
+
+@pytest.mark.parametrize("rounds", [9, 10, 11, 16])
+def test_a_verdict_is_the_same_whether_the_budget_ends_at_a_look_or_next_to_it(rounds: int) -> None:
+    default, faster = Setting(client=CLASSIC), Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    settings = ((default, 1.0), (faster, 0.97))
+    search = [whole(each, block, time_s) for block in range(3) for each, time_s in settings]
+    verification = [whole(default, block, 1.0, stage=Stage.VERIFICATION) for block in range(rounds)] + [
+        whole(faster, block, 1.01 if block == 3 else 0.9 + 0.01 * (block % 8), stage=Stage.VERIFICATION)
+        for block in range(rounds)
+    ]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=60.0)
+    study = Study(header=header, trials=tuple(search + verification))
+    tuner = Tuner(header=changed_struct(header, budget_s=1e9), space=Space.of((CLASSIC,), upload(64)))
+    assert StudyState(tuner=tuner, trials=study.trials).looks == UNCERTAIN_LOOKS
+    assert conclude(study).verdict is TuneVerdict.BETTER
+
+
+def test_a_verdict_at_a_look_keeps_the_interval_of_that_look() -> None:
+    default, faster = Setting(client=CLASSIC), Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    search = [whole(each, block, time_s) for block in range(3) for each, time_s in ((default, 1.0), (faster, 0.97))]
+    verification = [
+        whole(each, block, time_s, stage=Stage.VERIFICATION)
+        for block in range(10)
+        for each, time_s in ((default, 1.0), (faster, 0.9 + 0.001 * block))
+    ]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=60.0)
+    expected = verify(verification, winner=faster, other=default, objective=header.objective, looks=UNCERTAIN_LOOKS)
+    answer = conclude(Study(header=header, trials=(*search, *verification)))
+    assert answer.verdict is TuneVerdict.BETTER
+    assert answer.gain == expected
+
+
+def test_a_runner_up_that_only_the_last_look_shows_better_is_recommended() -> None:
+    """The search preferred the default, so that the runner-up becomes the winner at the end alone."""
+    default, faster = Setting(client=CLASSIC), Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    search = [whole(each, block, time_s) for block in range(3) for each, time_s in ((default, 1.0), (faster, 1.03))]
+    verification = [
+        whole(each, block, time_s, stage=Stage.VERIFICATION)
+        for block in range(10)
+        for each, time_s in ((default, 1.0), (faster, 1.01 if block == 3 else 0.9 + 0.01 * (block % 8)))
+    ]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=60.0)
+    answer = conclude(Study(header=header, trials=tuple(search + verification)))
+    assert answer.verdict is TuneVerdict.BETTER
+    assert answer.recommended.setting == faster
+
+
+def test_more_time_settles_nothing_after_the_last_look() -> None:
+    simulation = Simulation(link=FLAT, workload=upload(64), noise=0.25, seed=1)
+    answer = conclude(simulation.study(budget_s=1e5))
+    assert answer.verdict is TuneVerdict.UNSETTLED
+    assert not answer.can_settle
+    short = conclude(simulation.study(budget_s=60.0))
+    assert short.verdict is TuneVerdict.UNSETTLED
+    assert short.can_settle
+
+
+def test_a_study_with_a_value_that_is_no_longer_a_choice_continues() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.01)
+    header, old = simulation.header(budget_s=600.0), {"max_concurrent_requests": 77, "multipart_chunksize": 16 * MIB}
+    former = Setting.of(CLASSIC, old)
+    first = [*simulation.run(Tuner(header=changed_struct(header, budget_s=4.0), space=simulation.space))][:1]
+    search = [
+        whole(each, block, time_s, peak_bytes=1e8)
+        for block in range(3)
+        for each, time_s in ((Setting(client=CLASSIC), 5.0), (former, 1.0))
+    ]
+    tuner = Tuner(header=header, space=simulation.space)
+    for more in ((), (("multipart_threshold", 9 * MIB),)):
+        best = changed_struct(former, values=tuple(sorted((*former.values, *more))))
+        runs = [changed_struct(each, setting=best) if each.setting == former else each for each in search]
+        assert tuner.next_block([*first, *runs]) is not None
+
+
+def test_a_live_endpoint_is_told_by_its_url_and_bucket() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), noise=0.02)
+    study = simulation.study(budget_s=60.0)
+    header = changed_struct(
+        study.header, network=None, endpoint="live", endpoint_url="https://s3.example.org", bucket="data"
+    )
+    answer = conclude(changed_struct(study, header=header))
+    assert next(subject_lines(answer)).endswith("; endpoint https://s3.example.org, bucket data")
+
+
 def test_set_up_is_part_of_the_budget() -> None:
     simulation = Simulation(link=FAR, workload=upload(64))
     header = simulation.header(budget_s=60.0)
@@ -321,16 +438,36 @@ def test_the_new_settings_of_a_block_are_those_with_the_largest_expected_improve
 def test_a_client_that_crashes_is_left_out_and_reported() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     answer = conclude(study)
-    assert sum(trial.setting.client == CLASSIC for trial in study.trials) == 1
+    assert [trial.setting.client for trial in study.trials].count(CLASSIC) == 2, "it is tried once more"
     assert answer.default.setting == Setting(client=S5CMD)
-    assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, "exited 1"), (S5CMD, "")]
+    why = "exited 1: no such thing"
+    assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, why), (S5CMD, "")]
+    assert f"compared with the defaults of {S5CMD}, since {CLASSIC} failed: {why}" in answer.warnings
+    assert f"{CLASSIC} defaults: 2 runs failed: {why}" in list(failure_lines(answer))
+
+
+@pytest.mark.parametrize("clients", [BOTH, BOTH[:1]])
+def test_a_client_that_fails_once_at_its_defaults_stays(clients: tuple[str, ...]) -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=clients, crashing=frozenset({CLASSIC}))
+    header = simulation.header(budget_s=40.0)
+    trials = []
+    for trial in simulation.run(Tuner(header=header, space=simulation.space)):
+        trials.append(trial)
+        if trial.failure:
+            simulation.crashing = frozenset()
+    again = [trial.block for trial in trials if trial.stage is Stage.PROBE and trial.setting.client == CLASSIC]
+    answer = conclude(Study(header=header, trials=tuple(trials)))
+    assert again == [0, 1]
+    assert answer.default.setting == Setting(client=CLASSIC)
+    assert not any("compared with the defaults" in warning for warning in answer.warnings)
 
 
 def test_without_a_client_that_works_the_reason_is_reported() -> None:
     study = Simulation(link=FAR, workload=upload(64), crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     with pytest.raises(S3BenchError) as caught:
         conclude(study)
-    assert "no such thing" in caught.value.why
+    assert caught.value.why == f"{CLASSIC} defaults: exited 1: no such thing"
+    assert caught.value.exit_code is ExitCode.CLIENT_FAILED
 
 
 def test_a_parameter_that_a_client_ignores_is_tried_once() -> None:
@@ -371,6 +508,7 @@ def test_where_nothing_fits_the_memory_that_is_said() -> None:
     with pytest.raises(S3BenchError, match=r"no setting reliably stays within --max-memory 1\.00 MiB") as raised:
         conclude(study)
     assert "--budget" not in raised.value.fix
+    assert raised.value.exit_code is ExitCode.INCONCLUSIVE
 
 
 def test_where_more_runs_may_show_that_a_setting_fits_the_memory_a_larger_budget_is_named() -> None:

@@ -41,8 +41,8 @@ def paired(ratios: Sequence[float], *, mood: float = 1.0) -> list[Trial]:
     ]
 
 
-def verified(trials: Sequence[Trial], looks: VerificationLooks = CLEAR_LOOKS) -> Change:
-    return verify(trials, winner=WINNER, other=DEFAULT, objective=TIME, looks=looks)
+def verified(trials: Sequence[Trial], looks: VerificationLooks = CLEAR_LOOKS, *, is_final: bool = False) -> Change:
+    return verify(trials, winner=WINNER, other=DEFAULT, objective=TIME, looks=looks, is_final=is_final)
 
 
 def change(estimate: float, low: float | None, high: float | None, *, pairs: int = 10) -> Change:
@@ -289,10 +289,30 @@ def test_a_clear_gain_is_settled_at_the_first_look() -> None:
     assert tally.pairs_mean < 6.5
 
 
-def error_of(pairs: int, looks: VerificationLooks) -> float:
+@BOTH_LOOKS
+@pytest.mark.parametrize("gain", [0.0, -0.05])
+def test_the_interval_holds_the_true_gain_as_often_where_the_budget_ends_at_a_look(
+    gain: float, looks: VerificationLooks
+) -> None:
+    random, runs, held, wider = np.random.default_rng(7), 400, 0, 0
+    for _ in range(runs):
+        ratios = ((1 + gain) * np.exp(random.normal(0, 0.06, looks.pairs[2]))).tolist()
+        for blocks in looks.pairs[:3]:
+            found = verified(paired(ratios[:blocks]), looks)
+            if verdict_on(found) is not TuneVerdict.UNSETTLED:
+                break
+        else:
+            found = verified(paired(ratios), looks, is_final=True)
+            wider += 1
+        held += holds(found, gain)
+    assert held >= least(runs, 0.95)
+    assert wider > runs // 10
+
+
+def error_of(pairs: int, looks: VerificationLooks, *, is_final: bool = False) -> float:
     """The chance that an interval from so many pairs leaves out the truth on one side, by the rank of its end."""
     logs = np.random.default_rng(pairs).normal(0, 0.05, pairs).tolist()
-    found = verified(paired([math.exp(each) for each in logs]), looks)
+    found = verified(paired([math.exp(each) for each in logs]), looks, is_final=is_final)
     assert found.low is not None
     low = math.log1p(found.low) - 1e-12
     below = sum((first + second) / 2 < low for at, first in enumerate(logs) for second in logs[at:])
@@ -319,6 +339,15 @@ def test_a_verification_that_is_broken_off_between_looks_spends_what_the_looks_h
 ) -> None:
     spent = sum(error_of(look, looks) for look in looks.pairs if look < pairs)
     assert 0.8 * 0.025 <= spent + error_of(pairs, looks) <= 0.025
+
+
+@BOTH_LOOKS
+def test_a_verification_that_ends_at_a_look_without_a_verdict_spends_what_the_looks_have_left(
+    looks: VerificationLooks,
+) -> None:
+    for pairs in looks.pairs[1:]:
+        spent = sum(error_of(look, looks) for look in looks.pairs if look < pairs)
+        assert 0.8 * 0.025 <= spent + error_of(pairs, looks, is_final=True) <= 0.025
 
 
 @pytest.mark.parametrize(("pairs", "ways"), [(6, 1), (7, 3), (8, 5), (9, 10)])

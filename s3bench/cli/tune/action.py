@@ -7,8 +7,10 @@ from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
+import s3bench
 from s3bench.bench.endpoints import EndpointOpener, check_live, emulator, live
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
@@ -24,7 +26,7 @@ from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
-from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
+from s3bench.run.disk import LIMIT_S, file_system_of, measure_disk, memory_directory
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
 from s3bench.s3.network.model import describe, parse_network
@@ -35,10 +37,10 @@ from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import TuneVerdict
 from s3bench.units import counted, render_bytes, render_seconds
 
-_DISK_BYTES_MAX = 1 << 30
 _DISK_SHARE = 0.05
 """Of the budget, that writing to the disk may take, and reading it."""
 
+_COMPARED_FACTS = (("cpu_model", "CPU"), ("cores_allowed", "number of cores"), ("kernel", "kernel"))
 _SPARE_BYTES = 512 << 20
 _ROOM_SHARE = 2.5
 """Of all bytes, how many a workspace in memory needs: fixtures, what lands beside them, and the emulator's copy."""
@@ -79,6 +81,7 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
         with StudyFile.resume(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
+            study = replace(study, header=_continued(study, progress))
             clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
             return _run(options, study, clients, file, output, progress, began_s)
     workload, specs = options.workload, options.specs
@@ -87,13 +90,30 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     with ExitStack() as stack:
         progress = stack.enter_context(ticker_for("s", quiet=options.quiet))
         clients = _clients(specs, progress, is_picky=options.clients is not None)
-        study = Study(header=_header(options, workload, clients))
+        disk = _disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s)
+        study = Study(header=_header(options, workload, clients, disk))
         for line in study.header.warnings:
             progress.say(f"warning: {line}")
         if options.study is None:
             return _run(options, study, clients, None, output, progress, began_s)
         file = stack.enter_context(StudyFile.begin(options.study, study.header, force=options.force))
         return _run(options, study, clients, file, output, progress, began_s)
+
+
+def _continued(study: Study, progress: Ticker) -> Header:
+    """The header of a study that continues, with a warning if it began on another machine, disk or s3bench."""
+    header, facts = study.header, to_builtins(machine_facts())
+    kind = file_system_of(_parent(header.workload, no_disk=header.no_disk))
+    changes = [f"another {words}" for name, words in _COMPARED_FACTS if header.machine.get(name) != facts.get(name)]
+    if header.disk is not None and header.disk.kind != kind:
+        changes.append(f"workspaces on {kind} instead of {header.disk.kind}")
+    if header.s3bench != s3bench.__version__:
+        changes.append(f"s3bench {s3bench.__version__} instead of {header.s3bench}")
+    if not changes or not study.trials:
+        return header
+    words = f"continued with {', '.join(changes)}: earlier runs may not be comparable with later ones"
+    progress.say(f"warning: {words}")
+    return replace(header, warnings=(*header.warnings, words))
 
 
 def _run(
@@ -163,7 +183,7 @@ def _compared(options: TuneOptions, workloads: Sequence[Workload], progress: Tic
     clients = _clients(options.specs, progress, is_picky=options.clients is not None)
     total = (options.rounds + 1) * len(clients)  # the first round warms caches
     for workload in workloads:
-        header = _header(options, workload, clients)
+        header = _header(options, workload, clients, disk=None)
         rounds, study = Rounds(header=header, rounds=options.rounds), Study(header=header)
         with _bench(header, progress) as bench:
             for status in run_study(bench, clients, rounds, study, _settings(options), now=monotonic):
@@ -189,7 +209,9 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -
     return clients
 
 
-def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, FoundClient]) -> Header:
+def _header(
+    options: TuneOptions, workload: Workload, clients: Mapping[str, FoundClient], disk: DiskSpeed | None
+) -> Header:
     model = options.model
     here = machine_origin()
     return Header(
@@ -207,7 +229,7 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         budget_s=options.budget_s,
         seed=SystemRandom().randrange(SEEDS) if options.seed is None else options.seed,
         max_memory_bytes=options.max_memory_bytes,
-        disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
+        disk=disk,
         no_disk=options.no_disk,
         warnings=(*here["warnings"], *options.warnings),
     )
@@ -234,7 +256,7 @@ def _check_memory(options: TuneOptions, workload: Workload) -> None:
 def _disk_speed(workload: Workload, *, no_disk: bool, limit_s: float) -> DiskSpeed:
     disk = measure_disk(
         _parent(workload, no_disk=no_disk),
-        size_bytes=min(workload.total_bytes, _DISK_BYTES_MAX),
+        size_bytes=workload.total_bytes,
         limit_s=min(limit_s, LIMIT_S),
         now=monotonic,
     )

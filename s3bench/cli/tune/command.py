@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from s3bench.cli.completion_items import complete_clients
+from s3bench.cli.pair_options import typed_names
 from s3bench.cli.quantity import SECONDS, FiniteRange
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
@@ -56,7 +57,7 @@ _PRICE = FiniteRange(min=0)
 )
 @click.option("--endpoint-url", metavar="URL", help="Tune against this live S3, with your own credentials.")
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
-@unsandboxed_option()
+@unsandboxed_option
 @click.option("--tls", is_flag=True, help="Use HTTPS with --network, with a generated certificate.")
 @click.option(
     "--budget", metavar="DURATION", help=f"Time limit of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]"
@@ -67,14 +68,14 @@ _PRICE = FiniteRange(min=0)
     type=click.Choice([aim.value for aim in Aim]),
     default=Aim.TIME.value,
     show_default=True,
-    help="What to minimize: the time of the command, of the transfer in it, or the cost of a run.",
+    help="What to minimize: the time of the command, of the transfer in it (with --network), or the cost of a run.",
 )
 @click.option("--machine-price", type=_PRICE, metavar="USD", help="Price of an hour of the machine, for cost-weighted.")
 @click.option(
     "--request-prices",
     type=(_PRICE, _PRICE),
     metavar="WRITES READS",
-    help="Prices of 1,000 writes and 1,000 reads in USD, for cost-weighted.",
+    help="Prices of 1,000 writes and 1,000 reads in USD, for cost-weighted with --network.",
 )
 @click.option(
     "--search",
@@ -117,7 +118,8 @@ _PRICE = FiniteRange(min=0)
 @click.option("--verbose", is_flag=True, help="Print every setting that was tried.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-def tune_command(**typed: Any) -> None:
+@click.pass_context
+def tune_command(context: click.Context, /, **typed: Any) -> None:
     """Find the settings and the client that transfer your files fastest, and verify the gain before recommending them.
 
     \b
@@ -132,9 +134,9 @@ def tune_command(**typed: Any) -> None:
     FOLDER is only looked at: files of the same sizes are made and uploaded, of random bytes.
 
     Exit code 0 when settings are recommended, the defaults are as good or clients were compared, 3 when that is
-    undecided, 4 when no client works.
+    undecided or nothing reliably stays within --max-memory, 4 when no client works.
     """
     from s3bench.cli.tune.action import tune
     from s3bench.cli.tune.options import TuneOptions
 
-    raise click.exceptions.Exit(tune(TuneOptions.of(typed)))
+    raise click.exceptions.Exit(tune(TuneOptions.of(typed, typed_names(context, typed))))

@@ -21,13 +21,16 @@ from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.study import Search
 
 BUDGET = "10m"
-COMPARED_ROUNDS = 5
+COMPARED_ROUNDS = 6  # the fewest with an interval
 FILES_MAX = 100_000
 RUN_LIMIT_S = 3600
 SAMPLE_FILES = 1000
 SAMPLE_SIZE = "2GiB"
 SEEDS = 2**31
 _DIGITS_MAX = len(str(FILES_MAX))
+_RESULT_OPTIONS = frozenset({"resume", "replay", "predict", "as_json", "markdown", "verbose", "force", "quiet"})
+_RUN_OPTIONS = frozenset({"budget", "timeout", "allow_unsandboxed"})
+_OTHER_NAMES = {"action": "the direction", "folder": "FOLDER"}
 _PREDICTED = ("size", "files", "instance")
 
 
@@ -79,11 +82,14 @@ class TuneOptions:
     described: DescribedFiles | None = None
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any]) -> Self:
-        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
+        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
+        if not options.is_new:
+            options._check_old(given)
+            return options
         source = options.folder or options.like
-        if options.is_new and source is not None:
+        if source is not None:
             options._check_like()
             options = replace(options, described=describe_path(source))
         options._check()  # noqa: SLF001 (its own class)
@@ -165,9 +171,6 @@ class TuneOptions:
         return tuple(_other(text, workload) for text in self.predict)
 
     def _check(self) -> None:
-        if not self.is_new:
-            self._check_old()
-            return
         assert self.specs
         assert self.budget_s
         assert self.max_memory_bytes is None or self.max_memory_bytes > 0
@@ -180,6 +183,17 @@ class TuneOptions:
         self._need(self.described is not None or not is_bounded, "--sample-files and --sample-size", "FOLDER or --like")
         if self.compare_clients:
             self._check_comparison()
+
+    def _check_live(self) -> None:
+        """Refuse what needs the requests of each run. Raises `BadInput`."""
+        self._refuse(
+            "--endpoint-url",
+            {
+                "--objective throughput": self.objective == Aim.THROUGHPUT,
+                "--request-prices": self.request_prices is not None,
+            },
+            "s3bench does not see the requests to a live endpoint",
+        )
 
     def _check_prices(self, workload: Workload) -> None:
         """Refuse prices that nothing uses, and those at which a run may cost nothing: costs are compared by ratios."""
@@ -242,44 +256,20 @@ class TuneOptions:
             )
         if self.endpoint_url is not None:
             check_endpoint_url(self.endpoint_url)
+            self._check_live()
         self._need(self.endpoint_url is None or not self.tls, "--tls", "--network")
         assert self.model is None or self.model.text
 
-    def _check_old(self) -> None:
+    def _check_old(self, given: frozenset[str]) -> None:
+        """Refuse what a study already says, and with --replay what only its runs use. Raises `BadInput`."""
         option = "--resume" if self.resume is not None else "--replay"
         if self.resume is not None and self.replay is not None:
             raise BadInput("--resume and --replay cannot be combined", fix="leave one of them out")
-        described = {
-            "the direction": self.action is not None,
-            "FOLDER": self.folder is not None,
-            "--like": self.like is not None,
-            "--sample-files": self.sample_files != SAMPLE_FILES,
-            "--sample-size": self.sample_size != SAMPLE_SIZE,
-            "--size": self.size is not None,
-            "--files": self.files != 1,
-            "--clients": self.clients is not None,
-            "--network": self.network is not None,
-            "--endpoint-url": self.endpoint_url is not None,
-            "--bucket": self.bucket is not None,
-            "--tls": self.tls,
-            "--study": self.study is not None,
-            "--max-memory": self.max_memory is not None,
-            "--objective": self.objective != Aim.TIME,
-            "--machine-price": self.machine_price is not None,
-            "--request-prices": self.request_prices is not None,
-            "--search": self.search != Search.RACE,
-            "--no-disk": self.no_disk,
-            "--seed": self.seed is not None,
-            "--compare-clients": self.compare_clients,
-            "--rounds": self.rounds != COMPARED_ROUNDS,
-        }
+        names = {name: _OTHER_NAMES.get(name, f"--{name.replace('_', '-')}") for name in sorted(given)}
+        described = {text: name not in _RESULT_OPTIONS | _RUN_OPTIONS for name, text in names.items()}
         self._refuse(option, described, "the study says what it is about")
-        of_runs = {
-            "--budget": self.budget is not None,
-            "--timeout": self.timeout != RUN_LIMIT_S,
-            "--allow-unsandboxed": self.allow_unsandboxed,
-        }
         if self.replay is not None:
+            of_runs = {text: name in _RUN_OPTIONS for name, text in names.items()}
             self._refuse(option, of_runs, "the result is printed again and nothing is run")
         assert self.budget_s
 
@@ -296,7 +286,12 @@ class TuneOptions:
 
 def _other(text: str, workload: Workload) -> Other:
     """Parse `size=20GiB,files=10,instance=c5n.18xlarge`, each part optional."""
-    pairs = dict(part.strip().partition("=")[::2] for part in text.split(","))
+    parts = [part.strip().partition("=")[::2] for part in text.split(",")]
+    pairs = dict(parts)
+    if len(pairs) < len(parts):
+        raise BadInput(
+            f"--predict {text}: a key is given twice", fix="name each key once; repeat --predict for another prediction"
+        )
     unknown = [key for key in pairs if key not in _PREDICTED]
     if unknown or "" in pairs.values():
         raise BadInput(

@@ -51,6 +51,13 @@ def _in_parts_from(values: Values, workload: Workload) -> int:
     return 0 if workload.is_upload or CHUNK in values else workload.size_bytes
 
 
+def _download(values: Values) -> str:
+    if CHUNK not in values:
+        return "obstore.get(store, KEY)"
+    threads = values.get(CONCURRENCY, CONCURRENCY_DEFAULT)
+    return f"obstore.get_range(store, KEY, start=START, length={values[CHUNK]}) for every part, in {threads} threads"
+
+
 def _recipe(_version: str, values: Values) -> ClientRecipe:
     arguments = "".join(f", {each}" for each in keyword_arguments({k: v for k, v in values.items() if k != THREADS}))
     lines = [
@@ -59,9 +66,8 @@ def _recipe(_version: str, values: Values) -> ClientRecipe:
         "",
         "store = S3Store(BUCKET)",
         f"# upload: obstore.put(store, KEY, PATH{arguments})",
+        f"# download: {_download(values)}",
     ]
-    if CHUNK in values:
-        lines.append(f"# download: obstore.get_range for every {values[CHUNK]} bytes, in as many threads as at once")
     if THREADS in values:
         lines.append(f"# many files: {values[THREADS]} threads, each with a file of its own")
     return ClientRecipe(where=PYTHON, lines=tuple(lines))

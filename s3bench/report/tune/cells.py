@@ -25,11 +25,7 @@ _CHANGES = {
     Aim.THROUGHPUT: ("less transfer time", "more transfer time"),
     Aim.COST: ("lower cost", "higher cost"),
 }
-_VALUES = {Aim.THROUGHPUT: "transfer", Aim.COST: "cost"}
-_VALUE_LEGENDS = {
-    Aim.THROUGHPUT: "transfer: from the first request to the last response; ",
-    Aim.COST: "cost: of one run, machine time and requests; ",
-}
+_VALUES = {Aim.TIME: "time", Aim.THROUGHPUT: "transfer", Aim.COST: "cost"}
 _NOT_COMPARED = "not compared with the default yet"
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10 %"
 _THREE_DIGITS_BELOW = 0.1
@@ -38,11 +34,21 @@ _THREE_DIGITS_BELOW = 0.1
 def legend(result: StudyResult) -> str:
     """What the figures are."""
     return (
-        f"{_VALUE_LEGENDS.get(Aim(result.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
+        f"{_value_legend(result)}real, user, sys: as time(1) prints them; real: in an average "
         "round of the verification, by all runs of a setting, so that all of them can be compared; 95 %: interval of "
         "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
         f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs; the best may have been lucky"
     )
+
+
+def _value_legend(result: StudyResult) -> str:
+    match Aim(result.objective):
+        case Aim.THROUGHPUT:
+            span = "from the first request to the last response" if result.network else "the whole time of the command"
+            return f"transfer: {span}; "
+        case Aim.COST:
+            return f"cost: of one run, machine time {'and requests' if result.network else 'alone'}; "
+    return ""
 
 
 def choice_words(result: StudyResult) -> str:
@@ -86,7 +92,8 @@ def verdict_words(result: StudyResult) -> str:
             gain = f"with {change_words(result.gain, result.objective)}" if is_compared else _NOT_COMPARED
             excess = "more than" if result.default.exceeds_memory else "too near to"
             return f"the default needs {needed}, {excess} {allowed}; this stays within, {gain}"
-    return f"unsettled: {change_words(result.gain, result.objective)}; keep the defaults, or run longer with --budget"
+    advice = ", or run longer with --budget" if result.can_settle else ": all pairs of the verification were made"
+    return f"unsettled: {change_words(result.gain, result.objective)}; keep the defaults{advice}"
 
 
 def change_words(change: Change | None, objective: str) -> str:
@@ -163,8 +170,10 @@ def warning_words(figures: SettingFigures, result: StudyResult) -> str:
 
 
 def failure_lines(result: StudyResult) -> Iterator[str]:
-    """Each setting that had failed runs, and how the last one failed."""
-    for each in result.table:
+    """Each setting that had failed runs, and how the last one failed; also clients that were left out for it."""
+    tried = {each.setting for each in result.table}
+    left_out = (each.default for each in result.clients if each.default.setting not in tried)
+    for each in (*result.table, *left_out):
         if each.failures:
             reason = " ".join(each.failure.split()) or "no reason given"
             yield f"{each.setting}: {counted(each.failures, 'run')} failed: {reason}"
@@ -272,9 +281,9 @@ def slower_than(objective: str) -> str:
     return _words_of(objective)[1]
 
 
-def value_heading(result: StudyResult) -> str:
-    """What the objective's own column is called; empty where the objective is the whole time."""
-    return _VALUES.get(Aim(result.objective), "")
+def value_heading(objective: str) -> str:
+    """What the value of an objective is called."""
+    return _VALUES[Aim(objective)]
 
 
 def _words_of(objective: str) -> tuple[str, str]:

@@ -47,7 +47,8 @@ def _cli_recipes(result: StudyResult) -> Iterator[str]:
     """What to paste for the aws-cli where another client is recommended."""
     best = words.cli_best(result)
     if best is not None:
-        yield from (escaped(words.cli_words(best, result)).capitalize(), "", *_recipes(best.recipes))
+        said = words.cli_words(best, result)
+        yield from (escaped(f"{said[:1].upper()}{said[1:]}"), "", *_recipes(best.recipes))
 
 
 def _table(table: Table) -> Iterator[str]:

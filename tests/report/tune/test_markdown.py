@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
+from s3bench.report.markdown import escaped
 from s3bench.report.tune.cells import prediction_words, verdict_words
 from s3bench.report.tune.markdown import render_markdown
-from tests.report.tune_samples import ANSWERS, hostile
+from tests.report.tune_samples import ANSWERS, WINNER, hostile
 
 Golden = Callable[[str, str], None]
 
@@ -23,6 +25,15 @@ def test_the_heading_is_the_verdict_and_the_recipes_are_fenced(name: str) -> Non
     assert text.startswith(f"## {verdict_words(told)}\n")
     for made in told.recipes:
         assert "\n```sh\n" + "\n".join(made.lines) + "\n```\n" in text
+
+
+def test_the_aws_cli_s_setting_is_told_with_its_units() -> None:
+    every = ANSWERS["everything"]
+    classic = replace(every.clients[0], best=replace(WINNER, value=4.0))
+    other = every.clients[2].best
+    text = render_markdown(replace(every, recommended=other, clients=(classic, *every.clients[1:])))
+    assert f"\nTo stay with aws-cli: {escaped(str(WINNER.setting))} (4.00 s)\n" in text
+    assert "32MB" in str(WINNER.setting)
 
 
 def test_predictions_are_marked_as_such() -> None:

@@ -10,8 +10,9 @@ from s3bench.report.tune.text import render_study_result
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
+from s3bench.tune.study_result import ClientBest
 from s3bench.tune.verification import Change, TuneVerdict
-from tests.report.tune_samples import ANSWERS, DEFAULT, answer, everything, hostile
+from tests.report.tune_samples import ANSWERS, DEFAULT, answer, everything, failed, hostile
 
 Golden = Callable[[str, str], None]
 
@@ -68,6 +69,39 @@ def test_settings_that_never_ran_side_by_side_have_no_figure() -> None:
     text = render_study_result(answer(verdict=TuneVerdict.UNSETTLED, gain=never, lead=never), width=100, color=False)
     assert text.startswith("unsettled: never measured side by side; ")
     assert "nan" not in text
+
+
+def test_where_more_time_settles_nothing_none_is_advised() -> None:
+    text = render_study_result(replace(ANSWERS["unsettled"], can_settle=False), width=100, color=False)
+    assert text.splitlines()[0].endswith("; keep the defaults: all pairs of the verification were made")
+    assert "--budget" not in text
+
+
+def test_the_legend_of_a_live_endpoint_claims_no_requests() -> None:
+    for objective, there, live in (
+        ("cost-weighted", "machine time and requests;", "machine time alone;"),
+        ("throughput", "transfer: from the first request", "transfer: the whole time of the command;"),
+    ):
+        words = [
+            " ".join(render_study_result(answer(objective=objective, network=each), width=100, color=False).split())
+            for each in ("ec2:m5.large", None)
+        ]
+        assert [there in each for each in words] == [True, False]
+        assert [live in each for each in words] == [False, True]
+
+
+def test_the_front_is_headed_by_what_its_figures_are() -> None:
+    for objective, heading in (("time", "time"), ("throughput", "transfer"), ("cost-weighted", "cost")):
+        text = render_study_result(answer(objective=objective), width=100, color=False)
+        assert re.search(rf"^ +memory +{heading}\b", text, re.MULTILINE)
+
+
+def test_a_client_that_was_left_out_is_among_the_failures() -> None:
+    every = everything()
+    broken = failed("s5cmd@0.1.0", "exited 1: no such thing")
+    left_out = ClientBest(client="s5cmd@0.1.0", default=broken, best=broken, recipes=())
+    text = render_study_result(replace(every, clients=(*every.clients, left_out)), width=100, color=False)
+    assert "failure: s5cmd@0.1.0 defaults: 3 runs failed: exited 1: no such thing\n" in text
 
 
 def test_a_cost_is_dollars_and_lower() -> None:

@@ -15,7 +15,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_y, objective_unit, seconds_unit
-from s3bench.report.tune.cells import amount_text
+from s3bench.report.tune.cells import amount_text, value_heading
 from s3bench.tune.study import Header, Stage, Study, Trial
 from s3bench.units import render_seconds
 
@@ -59,7 +59,7 @@ def convergence_figure(study: Study) -> ChartFigure | None:
     values_s = [each.value for each in shown if each.value]
     unit = objective_unit(objective.unit, values_s)
     time = seconds_unit([points[-1].at_s])
-    y = log_y("value", [value / unit.size for value in values_s], f"{objective.aim} ({unit.name})")
+    y = log_y("value", [value / unit.size for value in values_s], f"{value_heading(objective.aim)} ({unit.name})")
     x = alt.X(
         "at:Q",
         title=f"time spent on measuring ({time.name})",

@@ -11,7 +11,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, constant, layered, present, series_styles
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_x, log_y, objective_unit
-from s3bench.report.tune.cells import bytes_text, front_of, roles, setting_words, value_text
+from s3bench.report.tune.cells import bytes_text, front_of, roles, setting_words, value_heading, value_text
 from s3bench.tune.study_result import SettingFigures, StudyResult
 from s3bench.units import render_bytes
 
@@ -30,13 +30,13 @@ def front_figure(result: StudyResult) -> ChartFigure | None:
     rows = _drawn(result)
     if len(rows) < _ROWS_MIN:
         return None
-    unit = objective_unit(result.unit, [row.value or 0.0 for row in rows])
+    name, unit = value_heading(result.objective), objective_unit(result.unit, [row.value or 0.0 for row in rows])
     memory = bytes_unit([float(row.peak_memory or 0) for row in rows])
     values = [_value(row, role, result, unit, memory) for row, role in _with_roles(rows, result)]
     front = [_place(row, unit, memory) for row in front_of(result)]
     limit = result.max_memory_bytes
     x = log_x("memory", [each["memory"] for each in values], f"peak memory ({memory.name})")
-    y = log_y("value", [each["value"] for each in values], f"{result.objective} ({unit.name})")
+    y = log_y("value", [each["value"] for each in values], f"{name} ({unit.name})")
     color, shape = color_and_shape("role", _styles([role for role, _ in roles(result)], values))
     points = chart_of(values).mark_point(filled=True, opacity=1, stroke=theme.PAPER, strokeWidth=0.7)
     line = chart_of(front).mark_line(interpolate="step-after", color=theme.MUTED, strokeWidth=1.5, aria=False)
@@ -48,7 +48,7 @@ def front_figure(result: StudyResult) -> ChartFigure | None:
     ]
     return ChartFigure(
         name="time-against-memory",
-        title=f"{result.objective.capitalize()} against memory",
+        title=f"{name.capitalize()} against memory",
         description=_description(result, len(rows)),
         chart=layered(layers, height=_HEIGHT),
     )
@@ -97,9 +97,8 @@ def _styles(names: Sequence[str], values: Sequence[dict[str, Any]]) -> dict[str,
 
 
 def _description(result: StudyResult, count: int) -> str:
-    sentences = [
-        f"{count} settings by their peak memory and {result.objective}; the line joins those that none beats in both."
-    ]
+    name = value_heading(result.objective)
+    sentences = [f"{count} settings; the line joins those that no other beats in both {name} and peak memory."]
     if len(result.table) > POINTS_MAX:
         sentences.append(f"Of {len(result.table):,} settings the best {POINTS_MAX} are drawn.")
     if result.max_memory_bytes:

@@ -1,7 +1,6 @@
 """Chart of the verification of a tuning: the change in each pair of neighbouring runs, and the interval of the gain."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -22,21 +21,13 @@ _HEIGHT = 200
 _INTERVAL_OPACITY = 0.22
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationPair:
-    """The runs of one block: by which share the setting's value is above the other's."""
-
-    block: int
-    change: float
-
-
 def pairs_figure(result: StudyResult, study: Study) -> ChartFigure | None:
     """The pairs behind `StudyResult.gain`; `None` where nothing was verified."""
     reference = result.default.setting
     compared = result.candidate if result.candidate.setting != reference else result.runner_up
     if compared is None or result.gain is None:
         return None
-    pairs = tuple(verified_pairs(study, compared.setting, reference))
+    pairs = tuple(_verified_changes(study, compared.setting, reference))
     if not pairs:
         return None
     title = f"{slower_than(result.objective)} than the default (%)"
@@ -51,13 +42,13 @@ def pairs_figure(result: StudyResult, study: Study) -> ChartFigure | None:
     )
 
 
-def verified_pairs(study: Study, setting: Setting, other: Setting) -> Iterator[VerificationPair]:
-    """The blocks of the verification in which both settings have a whole run, in their order."""
+def _verified_changes(study: Study, setting: Setting, other: Setting) -> Iterator[float]:
+    """By which share the value of `setting` is above the other's in each block in which both have a whole run."""
     objective = study.header.objective
     first, second = _values(study, setting, objective), _values(study, other, objective)
     for block, value in first.items():
         if block in second:
-            yield VerificationPair(block=block, change=value / second[block] - 1)
+            yield value / second[block] - 1
 
 
 def _values(study: Study, setting: Setting, objective: Objective) -> dict[int, float]:
@@ -68,12 +59,10 @@ def _values(study: Study, setting: Setting, objective: Objective) -> dict[int, f
     }
 
 
-def _chart(
-    pairs: Sequence[VerificationPair], gain: Change, title: str, objective: str
-) -> alt.LayerChart | alt.FacetChart:
+def _chart(pairs: Sequence[float], gain: Change, title: str, objective: str) -> alt.LayerChart | alt.FacetChart:
     values: list[dict[str, Any]] = [
-        {"pair": number, "change": each.change * 100, "label": _label(number, each, objective)}
-        for number, each in enumerate(pairs, 1)
+        {"pair": number, "change": change * 100, "label": f"pair {number}: {_change_text(change, objective)}"}
+        for number, change in enumerate(pairs, 1)
     ]
     x = alt.X(
         "pair:Q",
@@ -110,10 +99,6 @@ def _rule(at: float, color: str, dash: list[int]) -> alt.Chart:
     return rule
 
 
-def _label(number: int, pair: VerificationPair, objective: str) -> str:
-    return f"pair {number}: {_change_text(pair.change, objective)}"
-
-
 def _change_text(change: float, objective: str) -> str:
     """`4.2 % less time`."""
     more = slower_than(objective)
@@ -121,12 +106,12 @@ def _change_text(change: float, objective: str) -> str:
     return f"{percent_text(abs(change))} {words}"
 
 
-def _table(pairs: Sequence[VerificationPair], words: str, objective: str) -> Table:
+def _table(pairs: Sequence[float], words: str, objective: str) -> Table:
     rows = tuple(enumerate(pairs, 1))
     return Table(
         caption=words,
         columns=(
             column("pair", rows, lambda row: f"{row[0]}", value=lambda row: row[0]),
-            column("change", rows, lambda row: _change_text(row[1].change, objective), value=lambda row: row[1].change),
+            column("change", rows, lambda row: _change_text(row[1], objective), value=lambda row: row[1]),
         ),
     )
