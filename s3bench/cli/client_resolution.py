@@ -1,6 +1,6 @@
 """Client resolution: finds clients before anything runs, and installs published versions that are missing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import environ
 
 from s3bench.bench.suite import ReadyCell
@@ -30,6 +30,20 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
         if isinstance(client, FoundClient):
             progress.say(f"{client.label}: {client.executable}")
     return tuple(ReadyCell(cell=cell, client=found[cell.client]) for cell in plan.cells)
+
+
+def found_clients(specs: Sequence[ClientSpec], progress: Ticker) -> list[FoundClient]:
+    """The client of each of `specs`. Raises `ClientNotFound` if one is missing, `BadInput` if a path is."""
+    store = ClientStore.from_environment(environ)
+    refuse_missing_paths(specs)
+    clients = []
+    for spec in specs:
+        found = find_or_install(spec, store, progress)
+        if isinstance(found, ClientNotFound):
+            raise found
+        progress.say(f"{found.label}: {found.executable}")
+        clients.append(found)
+    return clients
 
 
 def refuse_missing_paths(specs: Iterable[ClientSpec]) -> None:

@@ -1,5 +1,6 @@
 """Reads the definitions of a command: from the given files, or those shipped with s3bench."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -46,6 +47,14 @@ def runnable(
     """The benchmarks of `files` that are selected and that `client` can run. Raises `BadInput` where there are none."""
     plan = plan_runs(read_suite(files), clients=(client,), suite=Suite(suite or Suite.DEFAULT), select=select)
     return tuple(cell.definition for cell in plan.cells)
+
+
+def runnable_on_all(
+    clients: Iterable[ClientSpec], files: tuple[Path, ...], *, select: str | None, suite: str | None
+) -> tuple[Definition, ...]:
+    """Those that each of `clients` can run, perhaps none. Raises `BadInput` where one of them can run none."""
+    first, *others = (runnable(client, files, select=select, suite=suite) for client in dict.fromkeys(clients))
+    return tuple(definition for definition in first if all(definition in other for other in others))
 
 
 def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from random import SystemRandom
 
 import click
 from click.core import ParameterSource
 
-from s3bench.cli.quantity import SECONDS, FiniteRange
+from s3bench.cli.quantity import SECONDS
 from s3bench.spec.suite import Suite
-
-CHANCE = FiniteRange(min=0, max=0.5, min_open=True, max_open=True)
-"""The type of an option that is the chance of an error."""
 
 select_option = click.option(
     "-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`."
@@ -26,8 +24,15 @@ seed_option = click.option(
     metavar="N",
     help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
 )
+
+
+def seed_or_random(seed: int | None) -> int:
+    """The seed that was typed, or one at random."""
+    return SystemRandom().randrange(2**32) if seed is None else seed
+
+
 timeout_option = click.option(
-    "--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Time limit of a run."
+    "--timeout", type=SECONDS, default=600, show_default=True, metavar="DURATION", help="Time limit of a run."
 )
 tls_option = click.option("--tls", is_flag=True, help="Use HTTPS for the stub.")
 output_option = click.option(
@@ -35,6 +40,16 @@ output_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+
+
+def typed_flags(context: click.Context) -> dict[str, str]:
+    """The parameters that are on the command line, by their names, each as it is typed: `-k`, `--no-explain`."""
+    flags = {}
+    for parameter in context.command.params:
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
+            is_off = context.params[parameter.name] is False
+            flags[parameter.name] = (parameter.secondary_opts if is_off else parameter.opts)[0]
+    return flags
 
 
 def typed_names(context: click.Context, names: Iterable[str]) -> frozenset[str]:

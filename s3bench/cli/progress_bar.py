@@ -60,6 +60,13 @@ class _Doing(ProgressColumn):
         return _Label(printable(task.description))
 
 
+class _Elapsed(TimeElapsedColumn):
+    """The time that has passed, before the time that is left: `0:00:20, 0:05:00 left`."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task).append(",")
+
+
 class ProgressBar:
     """A bar with the remaining time, and lines that stay above it."""
 
@@ -70,9 +77,9 @@ class ProgressBar:
             *_bar(console),
             MofNCompleteColumn(table_column=_WHOLE),
             TextColumn(unit, table_column=_WHOLE),
-            *((TimeElapsedColumn(table_column=_WHOLE),) if console.width >= _ELAPSED_WIDTH_MIN else ()),
-            TextColumn("left", table_column=_WHOLE),
+            *((_Elapsed(table_column=_WHOLE),) if console.width >= _ELAPSED_WIDTH_MIN else ()),
             TimeRemainingColumn(elapsed_when_finished=False, table_column=_WHOLE),
+            TextColumn("left", table_column=_WHOLE),
             console=console,
             transient=True,
             # Redrawing takes CPU time from the client under test.

@@ -3,16 +3,18 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from s3bench.cli.completion_items import complete_file
 from s3bench.errors import BadInput
-from s3bench.units import BadQuantity, parse_bytes, parse_seconds
+from s3bench.units import BadQuantity, parse_bytes, parse_seconds, parse_share
 
 T = TypeVar("T")
+
+_CHANCE_MAX = 0.5
 
 
 class QuantityType(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
@@ -52,8 +54,35 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class Duration(float):
+    """Seconds above 0 that print as they were typed: `30m`."""
+
+    def __new__(cls, text: str) -> Self:
+        """Parse `text`. Raises `BadQuantity`."""
+        return super().__new__(cls, parse_seconds(text, above_zero=True))
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        """As it was typed."""
+        return self._text
+
+
+def _chance(text: str) -> float:
+    share = parse_share(text)
+    if not 0 < share < _CHANCE_MAX:
+        raise BadQuantity.of(text, "which is not between 0 and 50%", "write it like 0.01 or 1%")
+    return share
+
+
+CHANCE = QuantityType(_chance)
+"""The chance of an error: `0.01`, `1%`."""
+DURATION = QuantityType(Duration)
 SECONDS = QuantityType(partial(parse_seconds, above_zero=True))
 """Seconds above 0, which may have another unit: `600`, `10m`."""
+SIZE = QuantityType(partial(parse_bytes, above_zero=True))
+"""Bytes, one at least: `512MiB`."""
 
 
 def parse_option(option: str, text: str, parse: Callable[[str], T]) -> T:
@@ -62,11 +91,6 @@ def parse_option(option: str, text: str, parse: Callable[[str], T]) -> T:
         return parse(text)
     except BadQuantity as bad:
         raise BadInput(f"{option} {bad.what}", fix=bad.fix) from None
-
-
-def parse_duration(option: str, text: str) -> float:
-    """Parse `90s`, `30m` or `2h` into seconds. Raises `BadInput`."""
-    return parse_option(option, text, partial(parse_seconds, above_zero=True, needs_unit=True))
 
 
 def parse_size(option: str, text: str) -> int:

@@ -1,8 +1,5 @@
 """Checks that clients cannot write outside of their workspaces: the option, the error and the warning."""
 
-from collections.abc import Callable
-from typing import Any
-
 import click
 
 from s3bench.errors import BadInput
@@ -10,17 +7,12 @@ from s3bench.run.landlock import abi_version
 
 _REASON = "Landlock is not available: it needs Linux 5.13 or later, and must be neither disabled nor forbidden"
 
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def unsandboxed_option() -> _Decorator:
-    """The option to run against a live endpoint although clients are not confined to their workspaces."""
-    return click.option(
-        "--allow-unsandboxed",
-        is_flag=True,
-        help="With --endpoint-url: run even where this kernel cannot keep clients from writing outside of their "
-        "workspaces.",
-    )
+unsandboxed_option = click.option(
+    "--allow-unsandboxed",
+    is_flag=True,
+    help="With --endpoint-url: run even where this kernel cannot keep clients from writing outside of their "
+    "workspaces.",
+)
 
 
 def check_confinement(*, allow_unsandboxed: bool) -> None:

@@ -94,7 +94,7 @@ def plan_runs(
     definition. Only clients that read all `blocks` of the config are taken. Raises `BadInput` when nothing is left to
     run, but not for an empty chunk.
     """
-    _check_counts(num_chunks, chunk_id, iterations, warmup)
+    _check_chunk(num_chunks, chunk_id)
     if not definitions:
         raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
     wanted = tuple(dict.fromkeys(clients))
@@ -123,15 +123,11 @@ def plan_runs(
     return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
 
 
-def _check_counts(num_chunks: int, chunk_id: int, iterations: int, warmup: int) -> None:
+def _check_chunk(num_chunks: int, chunk_id: int) -> None:
     if num_chunks < 1:
         raise BadInput(f"--num-chunks is {num_chunks}", fix="write 1 or more")
     if not 0 <= chunk_id < num_chunks:
         raise BadInput(f"--chunk-id is {chunk_id}, with --num-chunks {num_chunks}", fix=f"write 0 to {num_chunks - 1}")
-    if iterations < 1:
-        raise BadInput(f"--num-iterations is {iterations}", fix="write 1 or more")
-    if warmup < 0:
-        raise BadInput(f"--warmup is {warmup}", fix="write 0 or more")
 
 
 def _cells(definition: Definition, wanted: tuple[ClientSpec, ...], blocks: frozenset[str]) -> Iterator[Cell]:

@@ -17,7 +17,7 @@ from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_var
 from s3bench.run.instructions import PerfCounter, ValgrindCounter, instruction_counter
 from s3bench.run.tracing import TIMING_DEPENDENT, Traced, Tracer, find_tracer, parse_strace
 
-TIMEOUT_FACTOR = 60
+_TIMEOUT_FACTOR = 60
 """A run under observation may take this many times the timeout: valgrind takes up to 30 times as long."""
 
 _TRACED = frozenset({"files", "system_calls"})
@@ -107,7 +107,7 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
 
 
 def _run(runner: ClientRunner, settings: Settings, conditions: Conditions) -> Failure | None:
-    patient = replace(settings, interval_s=None, measures_speed=False, timeout_s=settings.timeout_s * TIMEOUT_FACTOR)
+    patient = replace(settings, interval_s=None, measures_speed=False, timeout_factor=_TIMEOUT_FACTOR)
     outcome = runner.run_once(0, patient, "inspection", conditions)
     return outcome if isinstance(outcome, Failure) else None
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from s3bench.errors import MachineError
 from s3bench.gate.evidence import ClientCellEvidence, Role, Side
-from s3bench.gate.inspection import TIMEOUT_FACTOR, Counter, Inspector
+from s3bench.gate.inspection import Counter, Inspector
 from s3bench.gate.instruction_rows import runs_wanted
 from s3bench.results.measurement import Failure
 from s3bench.run.inspection import Unavailable
@@ -20,7 +20,7 @@ LIMIT_S = 180.0
 """The most seconds that counting takes."""
 
 _SHARE = 0.2
-_TIMEOUT_MIN_S = 1.0
+_LIMIT_MIN_S = 1.0
 
 
 class CountedCell(Protocol):
@@ -30,8 +30,8 @@ class CountedCell(Protocol):
     def evidence(self) -> ClientCellEvidence:
         """What it showed so far."""
 
-    def count_instructions(self, inspector: Inspector, side: Side, timeout_s: float) -> Failure | None:
-        """Run `side` once with `inspector`, and keep what it counted."""
+    def count_instructions(self, inspector: Inspector, side: Side, limit_s: float) -> Failure | None:
+        """Run `side` once with `inspector`, for `limit_s` at most, and keep what it counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +109,7 @@ def _count_both(cell: CountedCell, inspector: Inspector, until_s: float, now: Ca
     for side in Side:
         started_s = now()
         try:
-            failure = cell.count_instructions(
-                inspector, side, max(_TIMEOUT_MIN_S, until_s - started_s) / TIMEOUT_FACTOR
-            )
+            failure = cell.count_instructions(inspector, side, max(_LIMIT_MIN_S, until_s - started_s))
         except MachineError as error:
             return f"{error.what}: {error.why}", longest_s
         if failure is not None:

@@ -133,10 +133,9 @@ class LiveCell:
                 return
             self.counted[side].append(run)
 
-    def count_instructions(self, inspector: Inspector, side: Side, timeout_s: float) -> Failure | None:
+    def count_instructions(self, inspector: Inspector, side: Side, limit_s: float) -> Failure | None:
         """Inspect one side once; unlike in `inspect`, a run that fails is returned and is not evidence."""
-        settings = replace(self.settings, timeout_s=timeout_s)
-        seen = inspector.inspect(self.runners[side], settings, self.conditions[side])
+        seen = inspector.inspect(self.runners[side], replace(self.settings, limit_s=limit_s), self.conditions[side])
         if isinstance(seen, Failure):
             return seen
         self.inspections[side].append(seen)

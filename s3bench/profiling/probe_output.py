@@ -35,7 +35,7 @@ def probe_output(
             probes=True,
             measures_speed=False,
             keeps_timeline=False,
-            timeout_s=settings.timeout_s * timeout_factor,
+            timeout_factor=timeout_factor,
         ),
         file.name,
         replace(

@@ -165,7 +165,7 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
     [
         ((), "a client and two of its versions"),
         (("--client", "s5cmd", "--good", "0.1"), "a client and two of its versions"),
-        (("--resume", "x.json", "--seed", "1"), "seed"),
+        (("--resume", "x.json", "--seed", "1", "-k", "4KB"), "-k, --seed cannot be changed now"),
         (("--resume", "missing.json"), "missing.json"),
         ((*ENDS, "--metric", "total_tme"), "did you mean total_time?"),
         ((*ENDS, "--metric", "p95_memory"), "bisect does not measure it"),
@@ -173,7 +173,6 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
         ((*ENDS, "--pairs", "10,9"), "ascend"),
         ((*ENDS, "--pairs", "4"), "too few to show any change"),
         ((*ENDS, "--zone", "total_time=1"), "--zone"),
-        ((*ENDS, "--max-time", "soon"), "--max-time"),
         ((*ENDS, "-o", "."), "directory"),
         ((*ENDS, "--client", "s5cmd@0.3"), "--good and --bad"),
         ((*ENDS, "--client", "s5cmd@./here"), "--good and --bad"),

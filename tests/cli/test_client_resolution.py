@@ -12,6 +12,7 @@ from s3bench.clients.package import InstallProgress
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound, ExitCode, VersionNotFound
+from tests.bench.scripted_bench import ScriptedBench
 from tests.cli.conftest import Here
 
 NEVER_PUBLISHED = "9.9.9"
@@ -92,3 +93,23 @@ def test_every_command_refuses_such_a_path_before_it_installs_another_client(
     assert refused.returncode == ExitCode.BAD_INPUT
     assert f"no such file or directory\n  it would be {tmp_path}" in refused.stderr
     assert "installing" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("run", "--client", "s5cmd@/etc/hostname", "-k", "upload and cp and 4KB"),
+        ("gate", "--baseline", "s5cmd@/etc/hostname", "--candidate", "s5cmd@/etc/passwd", "-k", "cp and 4KB"),
+        ("gate", "--self-test", "--baseline", "boto3-crt@/etc/hostname"),
+        ("profile", "--client", "s5cmd@/etc/hostname", "-k", "upload and cp and 4KB"),
+        ("tune", "upload", "--size", "1MB", "--network", "ec2:c5.large", "--clients", "s5cmd@/etc/hostname"),
+    ],
+    ids=" ".join,
+)
+def test_for_every_command_a_path_that_is_no_such_client_is_bad_input(
+    here: Here, line: tuple[str, ...], bench: ScriptedBench
+) -> None:
+    refused = here(*line)
+    assert refused.returncode == ExitCode.BAD_INPUT
+    assert "/etc/hostname" in refused.stderr
+    assert not bench.runs

@@ -72,6 +72,26 @@ class TestGate:
         assert record.conclusion is not None
         assert sum(len(cell.pairs) for cell in record.cells) == (29 - 2) // 4 * 2
 
+    def test_an_error_of_the_machine_loses_no_pair(self, here: Here, bench: ScriptedBench, tmp_path: Path) -> None:
+        bench.script = stopping_at(bench, 30, MachineError("strace left no output"))
+        finished = here(*self.ARGUMENTS, "-o", str(tmp_path / "gate.json"))
+        assert finished.returncode == 4
+        record = self.record(tmp_path / "gate.json")
+        assert record.stopped == "strace left no output"
+        assert record.conclusion is not None
+        assert sum(len(cell.pairs) for cell in record.cells) == (29 - 2) // 4 * 2
+
+    @pytest.mark.parametrize("error", [MachineError("strace left no output"), KeyboardInterrupt()])
+    def test_without_a_file_what_was_measured_is_in_a_temporary_one(
+        self, here: Here, bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        bench.script = stopping_at(bench, 30, error)
+        finished = here(*self.ARGUMENTS)
+        [file] = tmp_path.glob("s3bench-results-*")
+        assert f"s3bench: the results were saved in {file}\n" in finished.stderr
+        assert sum(len(cell.pairs) for cell in self.record(file).cells) == (29 - 2) // 4 * 2
+
     def test_the_end_of_its_time_is_inconclusive_and_said(
         self, here: Here, bench: ScriptedBench, tmp_path: Path
     ) -> None:

@@ -1,6 +1,7 @@
 """Progress on a terminal."""
 
 import io
+import re
 import sys
 
 import pytest
@@ -43,6 +44,9 @@ def test_results_need_not_repeat_what_is_on_the_same_terminal(
     assert is_beside_results(quiet=quiet) is beside
 
 
+PLAIN = re.compile(r"\x1b\[[0-9;]*m")
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_no_figure_of_a_bar_is_cut(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     terminal = Terminal()
@@ -57,6 +61,8 @@ def test_no_figure_of_a_bar_is_cut(monkeypatch: pytest.MonkeyPatch, width: int) 
     for figure in ("1234/5678", "runs", "left", "-:--:--", "12.3/98.8 MB"):
         assert figure in shown
     assert ("━" in shown) is (width >= 80)
+    assert "-:--:-- left" in PLAIN.sub("", shown)
+    assert ("0:00:00, -:--:-- left" in PLAIN.sub("", shown)) is (width >= 60)
 
 
 def test_a_terminal_that_cannot_move_its_cursor_gets_lines_as_a_pipe_does(monkeypatch: pytest.MonkeyPatch) -> None:

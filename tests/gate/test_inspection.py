@@ -16,7 +16,8 @@ from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
 from s3bench.run.tracing import Tracer
-from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured, one_runner
+from s3bench.spec.definition import Definition
+from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured, one_runner
 
 SETTINGS = Settings(interval_s=0.01, timeout_s=7)
 TRACER = Tracer(executable="strace", addresses=("setarch", "-R"), warnings=("addresses vary",))
@@ -47,7 +48,7 @@ class FakeCounter:
 COUNTER = cast("Counter", FakeCounter())
 
 
-def script(run: Run) -> Measurement | Failure:
+def script(run: Run) -> Measurement:
     """A client whose observers see it."""
     prefix = run.conditions.prefix
     if "strace" in prefix:
@@ -111,9 +112,18 @@ def test_a_run_under_observation_is_not_sampled_has_more_time_and_steady_hashes(
     inspector(bench, tracer=TRACER).inspect(runner, SETTINGS, Conditions(env={"PYTHONHASHSEED": "7", "OWN": "1"}))
     (run,) = bench.runs
     assert run.settings.interval_s is None
-    assert run.settings.timeout_s >= 30 * SETTINGS.timeout_s
+    assert run.settings.timeout_of(run.definition) >= 30 * SETTINGS.timeout_s
     assert (run.conditions.env["PYTHONHASHSEED"], run.conditions.env["OWN"]) == ("0", "1")
     assert run.conditions.writable == (bench.root / "observed",)
+
+
+def test_the_timeout_of_a_definition_is_longer_under_observation_too(bench: ScriptedBench) -> None:
+    bench.script = lambda run: measured(script(run).total_time + 60 * bool(run.conditions.prefix))
+    definition = Definition(name="one", command=("s3", "ls"), timeout_s=5)
+    with bench.workspace(definition.environment) as runner_of:
+        runner = runner_of(definition, client(bench.root))
+        seen = inspector(bench, tracer=TRACER, counter=COUNTER).inspect(runner, SETTINGS, Conditions())
+    assert isinstance(seen, Inspection), seen
 
 
 @pytest.mark.parametrize("failing", [0, 1])

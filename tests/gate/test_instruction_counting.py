@@ -165,6 +165,15 @@ def test_the_time_of_the_gate_is_kept_and_what_was_not_counted_is_named(bench: S
     assert bench.now_s <= 60.0
 
 
+def test_a_run_that_is_counted_ends_in_time_whatever_timeout_its_definition_has(
+    bench: ScriptedBench, gate: Gate
+) -> None:
+    gate(replace(ONE, timeout_s=50.0), pairs_end_s=12.0, deadline_s=60.0)
+    first, *_, last = (run for run in bench.runs if is_counted(run))
+    for run in (first, last):
+        assert run.settings.timeout_of(run.definition) == 60.0 - run.at_s
+
+
 def test_the_time_set_aside_is_used_when_that_of_the_pairs_has_passed(bench: ScriptedBench, gate: Gate) -> None:
     statuses = gate(ONE, pairs_end_s=12.0, deadline_s=100.0)
     assert len(counts(statuses, Side.CANDIDATE)) == 2

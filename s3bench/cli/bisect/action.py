@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from functools import partial
 from os import environ
 from pathlib import Path
-from random import SystemRandom
 from time import monotonic
 
 import msgspec
@@ -21,6 +20,7 @@ from s3bench.bisect.record import BisectRecord, SearchOptions, encode_bisect, pa
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions
 from s3bench.cli.definitions import runnable
+from s3bench.cli.pair_options import seed_or_random
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
@@ -42,14 +42,11 @@ from s3bench.run.machine import machine_facts
 from s3bench.spec.definition import Definition
 from s3bench.spec.suite import Suite
 
-_SEEDS = 2**32
 _KEEP_EVERY_S = 5.0
 
 
 def search(options: BisectOptions) -> ExitCode:
     """Search, and show what was found."""
-    assert options.policy.metrics, "refused before anything is read or run"
-    assert options.max_time_s is None or options.max_time_s > 0
     check_distinct([("-o", options.output)], read=[("", file) for file in options.files])
     if options.output is not None:
         check_output(options.output, force=options.force)
@@ -126,7 +123,7 @@ def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tupl
         benchmarks=tuple(title_of(definition) for definition in definitions),
         policy=options.policy,
         error=options.error,
-        seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
+        seed=seed_or_random(options.seed),
     )
     record = _with_versions(record, options, spec, progress)
     record.bisection.check()
@@ -204,7 +201,7 @@ def _measured(
     options: BisectOptions, record: BisectRecord, definitions: tuple[Definition, ...], progress: Ticker
 ) -> Iterator[BisectRecord]:
     """Yield the record as it grows."""
-    deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
+    deadline_s = None if options.max_time is None else monotonic() + options.max_time
     progress.say(f"{record.subject}: {len(record.versions)} versions, {record.versions[0]} to {record.versions[-1]}")
     with open_bench(stub_server(tls=record.options.tls), say=progress.say) as bench:
         provide = _provider(record, progress)

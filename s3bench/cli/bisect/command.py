@@ -9,7 +9,6 @@ from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.pair_options import (
-    CHANCE,
     json_option,
     output_option,
     quiet_option,
@@ -18,8 +17,9 @@ from s3bench.cli.pair_options import (
     suite_option,
     timeout_option,
     tls_option,
-    typed_names,
+    typed_flags,
 )
+from s3bench.cli.quantity import CHANCE, DURATION
 
 
 @click.command("bisect", context_settings={"max_content_width": 120})
@@ -57,9 +57,14 @@ from s3bench.cli.pair_options import (
     help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,500us.",
 )
 @click.option(
-    "--error", type=CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."
+    "--error",
+    type=CHANCE,
+    default="5%",
+    metavar="SHARE",
+    show_default=True,
+    help="Chance that the result as a whole is wrong.",
 )
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume continues.")
+@click.option("--max-time", type=DURATION, metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume continues.")
 @seed_option
 @timeout_option
 @tls_option
@@ -94,4 +99,4 @@ def bisect_command(context: click.Context, /, **typed: Any) -> None:
     from s3bench.cli.bisect.action import search
     from s3bench.cli.bisect.options import BisectOptions
 
-    raise click.exceptions.Exit(search(BisectOptions.of(typed, typed_names(context, typed))))
+    raise click.exceptions.Exit(search(BisectOptions.of(typed, typed_flags(context))))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.cli.quantity import parse_duration
+from s3bench.cli.quantity import Duration
 from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import parse_looks
@@ -35,7 +35,7 @@ class BisectOptions:
     pairs: str
     zones: tuple[str, ...]
     error: float
-    max_time: str | None
+    max_time: Duration | None
     seed: int | None
     timeout: float
     tls: bool
@@ -47,13 +47,14 @@ class BisectOptions:
     quiet: bool
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
-        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: Mapping[str, str]) -> Self:
+        """Take the options as typed, those `given` with their flags; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
-        if options.resume is not None and given - _RESUMED_WITH:
+        recorded = [option for name, option in given.items() if name not in _RESUMED_WITH]
+        if options.resume is not None and recorded:
             raise BadInput(
                 "--resume continues the search as its record describes it",
-                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed now",
+                f"{', '.join(recorded)} cannot be changed now",
                 "leave these out, or start a new search with -o FILE",
             )
         if options.resume is None and not (options.client and options.good and options.bad):
@@ -67,11 +68,6 @@ class BisectOptions:
     def kept(self) -> Path | None:
         """The file of the record."""
         return self.output or self.resume
-
-    @property
-    def max_time_s(self) -> float | None:
-        """The most seconds that pairs may take."""
-        return None if self.max_time is None else parse_duration("--max-time", self.max_time)
 
     @property
     def policy(self) -> Policy:

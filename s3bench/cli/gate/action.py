@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from os import environ
 from pathlib import Path
-from random import SystemRandom
 from time import monotonic
 
 import click
@@ -12,19 +10,19 @@ from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
-from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
-from s3bench.cli.definitions import read_suite, runnable
+from s3bench.cli.client_resolution import found_clients
+from s3bench.cli.definitions import read_suite, runnable_on_all
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.gate.output import GateOutput
 from s3bench.cli.gate.progress import GateProgress
+from s3bench.cli.pair_options import seed_or_random
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.identity import same_program
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.registry import known_client
-from s3bench.clients.store import ClientStore
-from s3bench.errors import BadInput, ExitCode, S3BenchError
+from s3bench.errors import BadInput, ExitCode
 from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import ClientCellEvidence, Side
 from s3bench.gate.explaining import Conclude, Explaining
@@ -44,12 +42,12 @@ from s3bench.results.file import read_document, read_whole
 from s3bench.spec.definition import Definition
 from s3bench.units import render_seconds
 
-_SEEDS = 2**32
 _EXPLAINING_INTERRUPTED = "the search for causes was interrupted; the verdict is not affected"
 
 
 def decide(options: GateOptions) -> ExitCode:
     """Draw the verdict of what was measured here, of two documents or of a record, and show it."""
+    deadline_s = None if options.max_time is None else monotonic() + options.max_time
     policy = options.policy  # refused before anything is read or run
     output = GateOutput(options)
     if options.replay is not None:
@@ -61,7 +59,7 @@ def decide(options: GateOptions) -> ExitCode:
         if options.strict:
             replayed = replace(replayed, options={**replayed.options, "strict": True})
     elif options.is_live:
-        replayed = _live(options, _record(options, policy), output)
+        replayed = _live(options, _record(options, policy), output, deadline_s)
     else:
         replayed = _documents(options, _record(options, policy))
     output.finish(replayed)
@@ -105,7 +103,7 @@ def _documents(options: GateOptions, record: GateRecord) -> GateRecord:
     return replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
 
 
-def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateRecord:
+def _live(options: GateOptions, record: GateRecord, output: GateOutput, deadline_s: float | None) -> GateRecord:
     assert options.baseline is not None
     assert options.candidate is not None
     specs = {Side.BASELINE: parse_client_spec(options.baseline), Side.CANDIDATE: parse_client_spec(options.candidate)}
@@ -114,7 +112,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
     with ticker_for("pairs", quiet=options.quiet) as progress:
         for line in skipped:
             progress.say(f"skipped: {line}")
-        clients = _clients(specs, progress)
+        clients = dict(zip(Side, found_clients(tuple(specs.values()), progress), strict=True))
         is_same = same_program(clients[Side.BASELINE], clients[Side.CANDIDATE])
         if is_same and specs[Side.BASELINE] != specs[Side.CANDIDATE]:
             raise BadInput(
@@ -122,7 +120,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
                 "all files of the two are equal, so there is no difference to find",
                 "name two versions that differ; `s3bench gate --self-test` shows what a gate can detect here",
             )
-        seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
+        seed = seed_or_random(options.seed)
         record = replace(
             record,
             **machine_origin(),
@@ -132,11 +130,12 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             same_program=is_same,
         )
         try:
-            for record in _measured(options, record, definitions, clients, seed, output, progress):  # noqa: B020 (it grows)
+            growing = _measured(options, record, definitions, clients, seed, deadline_s, output, progress)
+            for record in growing:
                 output.keep(record)
             return replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
-        except KeyboardInterrupt:
-            output.interrupted(record)
+        except BaseException as error:
+            output.stopped(record, error)
             raise
 
 
@@ -146,6 +145,7 @@ def _measured(
     definitions: tuple[Definition, ...],
     clients: dict[Side, FoundClient],
     seed: int,
+    deadline_s: float | None,
     output: GateOutput,
     progress: Ticker,
 ) -> Iterator[GateRecord]:
@@ -156,13 +156,12 @@ def _measured(
         for line in record.warnings:
             progress.say(f"warning: {line}")
         output.said(record.warnings)
-        deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
         counting = None
         if may_count_instructions(record.policy, clients, is_switched_off=options.no_instructions):
             counting = InstructionCounting(directory=bench.root / "instructions", deadline_s=deadline_s)
         pairs_end_s, out_of_time = deadline_s, f"--max-time {options.max_time} has passed"
-        if deadline_s is not None and options.max_time_s is not None and counting is not None and counting.is_possible:
-            reserve_s = reserved_s(options.max_time_s)
+        if deadline_s is not None and options.max_time is not None and counting is not None and counting.is_possible:
+            reserve_s = reserved_s(options.max_time)
             pairs_end_s = deadline_s - reserve_s
             out_of_time += f" (the last {render_seconds(reserve_s)} are for counting instructions)"
         rules = GateRules(
@@ -212,10 +211,7 @@ def may_count_instructions(policy: Policy, clients: dict[Side, FoundClient], *, 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
     """What both sides can run, and how many benchmarks are left out."""
-    first, second = (
-        runnable(spec, options.files, select=options.select, suite=options.suite) for spec in specs.values()
-    )
-    both = tuple(definition for definition in first if definition in second)
+    both = runnable_on_all(specs.values(), options.files, select=options.select, suite=options.suite)
     if not both:
         raise BadInput(
             f"no benchmark runs on both {options.baseline} and {options.candidate}",
@@ -224,16 +220,3 @@ def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[t
     left_out = len(read_suite(options.files)) - len(both)
     reasons = "not selected, not in the suite or not for these clients"
     return both, ((f"{left_out} benchmark{'s' * (left_out != 1)}, {reasons}",) if left_out else ())
-
-
-def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, FoundClient]:
-    store = ClientStore.from_environment(environ)
-    refuse_missing_paths(specs.values())
-    clients = {}
-    for side, spec in specs.items():
-        found = find_or_install(spec, store, progress)
-        if isinstance(found, S3BenchError):
-            raise found
-        progress.say(f"{side}: {found.label}: {found.executable}")
-        clients[side] = found
-    return clients

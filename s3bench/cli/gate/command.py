@@ -8,7 +8,6 @@ import click
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.pair_options import (
-    CHANCE,
     json_option,
     output_option,
     quiet_option,
@@ -17,9 +16,9 @@ from s3bench.cli.pair_options import (
     suite_option,
     timeout_option,
     tls_option,
-    typed_names,
+    typed_flags,
 )
-from s3bench.cli.quantity import SECONDS
+from s3bench.cli.quantity import CHANCE, DURATION, SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.looks import Looks
 
@@ -80,18 +79,33 @@ from s3bench.gate.looks import Looks
     help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,500us.",
 )
 @click.option(
-    "--false-alarm", type=CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
+    "--false-alarm",
+    type=CHANCE,
+    default="1%",
+    metavar="SHARE",
+    show_default=True,
+    help="Chance of any FAIL without a regression.",
 )
 @click.option(
-    "--miss", type=CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
+    "--miss",
+    type=CHANCE,
+    default="5%",
+    metavar="SHARE",
+    show_default=True,
+    help="Chance of a PASS for a change that must not pass.",
 )
-@click.option("--max-time", metavar="DURATION", help="Decide within 90s, 30m or 2h: pairs go where they decide most.")
+@click.option(
+    "--max-time",
+    type=DURATION,
+    metavar="DURATION",
+    help="Decide within 90s, 30m or 2h: pairs go where they decide most.",
+)
 @seed_option
 @timeout_option
 @click.option(
     "--data-interval",
     type=SECONDS,
-    metavar="SECONDS",
+    metavar="DURATION",
     help="Also sample memory and CPU, at this interval.  [default: no samples]",
 )
 @tls_option
@@ -140,7 +154,7 @@ def gate_command(context: click.Context, /, **typed: Any) -> None:
     from s3bench.cli.gate.action import decide
     from s3bench.cli.gate.options import GateOptions
 
-    options = GateOptions.of(typed, typed_names(context, typed))
+    options = GateOptions.of(typed, typed_flags(context))
     if options.self_test:
         from s3bench.cli.gate.self_test import self_test
 

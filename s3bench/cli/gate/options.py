@@ -1,12 +1,13 @@
 """The options of `s3bench gate`: their meaning, what the record keeps of them, and the checks of combinations."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from s3bench.bench.runner import Settings
-from s3bench.cli.quantity import parse_duration
+from s3bench.cli.quantity import Duration
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_indifference_zone
@@ -18,31 +19,15 @@ _SELF_TEST_ROUNDS = 5
 NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
 
-_OF_RUNS = {
-    "select": "-k",
-    "suite": "--suite",
-    "no_adjust": "--no-adjust",
-    "tls": "--tls",
-    "max_time": "--max-time",
-    "data_interval": "--data-interval",
-    "explains": "--explain",
-    "no_instructions": "--no-instructions",
-    "pairs": "--pairs",
-    "seed": "--seed",
-    "timeout": "--timeout",
-}
-"""What only matters where clients are run: the options by the names of their parameters."""
+_OF_RUNS = frozenset({"select", "suite", "no_adjust", "tls", "max_time", "data_interval", "explains"})
+_OF_RUNS |= {"no_instructions", "pairs", "seed", "timeout"}
+"""What only matters where clients are run, by the names of the parameters."""
 
-_OF_RULES = {
-    "metrics": "--metric",
-    "exact": "--exact",
-    "no_exact": "--no-exact",
-    "zones": "--zone",
-    "false_alarm": "--false-alarm",
-    "miss": "--miss",
-    "waivers": "--waivers",
-}
-"""What a record holds already, in the same form."""
+_OF_RULES = frozenset({"metrics", "exact", "no_exact", "zones", "false_alarm", "miss", "waivers"})
+"""What a record holds already."""
+
+_NOT_OF_SELF_TEST = frozenset({"candidate", "replay", "waivers", "strict", "junit", "markdown", "comment"})
+_NOT_OF_SELF_TEST |= {"annotations", "verbose", "explains", "no_instructions"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +49,7 @@ class GateOptions:
     zones: tuple[str, ...]
     false_alarm: float
     miss: float
-    max_time: str | None
+    max_time: Duration | None
     seed: int | None
     timeout: float
     data_interval: float | None
@@ -85,8 +70,8 @@ class GateOptions:
     quiet: bool
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
-        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: Mapping[str, str]) -> Self:
+        """Take the options as typed, those `given` with their flags; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
         options._check(given)
         return options
@@ -100,11 +85,6 @@ class GateOptions:
     def self_test_rounds(self) -> int:
         """The number of gates for each planted fault."""
         return _SELF_TEST_ROUNDS if self.rounds is None else self.rounds
-
-    @property
-    def max_time_s(self) -> float | None:
-        """The most seconds that pairs may take."""
-        return None if self.max_time is None else parse_duration("--max-time", self.max_time)
 
     @property
     def counts_instructions(self) -> bool:
@@ -161,8 +141,12 @@ class GateOptions:
 
     @property
     def settings(self) -> Settings:
-        """How to measure: nothing is sampled unless asked for, totals and peaks come from the kernel."""
-        return Settings(interval_s=self.data_interval, timeout_s=self.timeout)
+        """How to measure: nothing is sampled unless asked for, totals and peaks come from the kernel.
+
+        A run under observation may be slow, but not take more time than the whole gate has.
+        """
+        limit_s = math.inf if self.max_time is None else max(float(self.max_time), self.timeout)
+        return Settings(interval_s=self.data_interval, timeout_s=self.timeout, limit_s=limit_s)
 
     @property
     def recorded(self) -> dict[str, object]:
@@ -170,13 +154,13 @@ class GateOptions:
         return {
             "data_interval": self.data_interval,
             "timeout": self.timeout,
-            "max_time": self.max_time_s,
+            "max_time": None if self.max_time is None else float(self.max_time),
             "tls": self.tls,
             "strict": self.strict,
             "select": self.select,
         }
 
-    def _check(self, given: frozenset[str]) -> None:
+    def _check(self, given: Mapping[str, str]) -> None:
         for name in self.exact:
             if name not in EXACT_BY_NAME:
                 near = nearest(name, list(EXACT_BY_NAME))
@@ -212,19 +196,17 @@ class GateOptions:
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
         self._check_use(given)
-        assert self.policy.metrics is not None
-        assert self.max_time_s is None or self.max_time_s > 0
 
-    def _check_use(self, given: frozenset[str]) -> None:
+    def _check_use(self, given: Mapping[str, str]) -> None:
         """Refuse options that would change nothing of a replay or of two documents."""
-        recorded = [option for name, option in _OF_RULES.items() if self.replay and name in given]
+        recorded = [option for name, option in given.items() if self.replay and name in _OF_RULES]
         if recorded:
             raise BadInput(
                 f"{recorded[0]} cannot be combined with --replay",
                 "a replay applies the rules and the waivers of its record",
                 f"leave {' and '.join(recorded)} out",
             )
-        senseless = [] if self.is_live else [option for name, option in _OF_RUNS.items() if name in given]
+        senseless = [] if self.is_live else [option for name, option in given.items() if name in _OF_RUNS]
         senseless += [] if self.rounds is None else ["--rounds"]
         if senseless:
             needed = "--self-test" if senseless == ["--rounds"] else "--baseline and --candidate"
@@ -232,25 +214,11 @@ class GateOptions:
                 f"{senseless[0]} needs {needed}", "nothing of it is run here", f"leave {' and '.join(senseless)} out"
             )
 
-    def _check_self_test(self, given: frozenset[str]) -> None:
-        senseless = {
-            "--candidate": self.candidate,
-            "--replay": self.replay,
-            "--waivers": self.waivers,
-            "--strict": self.strict,
-            "--junit": self.junit,
-            "--markdown": self.markdown,
-            "--comment": self.comment,
-            "--annotations": self.annotations,
-            "--verbose": self.verbose,
-            "--explain": "explains" in given,
-            "--no-instructions": self.no_instructions,
-        }
-        found = [option for option, value in senseless.items() if value]
+    def _check_self_test(self, given: Mapping[str, str]) -> None:
+        found = [option for name, option in given.items() if name in _NOT_OF_SELF_TEST]
         if found:
             raise BadInput(
                 f"--self-test and {found[0]} contradict each other",
                 "a self-test plants faults into one client, --baseline, to test the gate itself",
                 f"leave {' and '.join(found)} out",
             )
-        assert self.max_time_s is None or self.max_time_s > 0

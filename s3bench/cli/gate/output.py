@@ -8,19 +8,21 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from time import monotonic
 
+import click
 from msgspec.structs import replace
 
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.cli.terminal import stdout_paints, stdout_width
+from s3bench.cli.unexpected import explained
 from s3bench.errors import BadInput, MachineError, S3BenchError
 from s3bench.gate.record import GateRecord, encode_record
 from s3bench.report.gate.annotations import render_annotations
 from s3bench.report.gate.junit import render_junit
 from s3bench.report.gate.markdown import render_comment, render_summary
 from s3bench.report.gate.text import render_gate
-from s3bench.results.file import check_distinct, check_output, write_whole
+from s3bench.results.file import check_distinct, check_output, rescue, write_whole
 
 _KEEP_EVERY_S = 5.0
 
@@ -33,6 +35,11 @@ def check_written(options: GateOptions) -> None:
             _check_appendable(path)
         else:
             check_output(path, force=options.force)
+
+
+def why_stopped(error: BaseException) -> str:
+    """What a record says of an error that ended it."""
+    return explained(error).what if isinstance(error, Exception) else "interrupted"
 
 
 def _check_appendable(path: Path) -> None:
@@ -68,14 +75,15 @@ class GateOutput:
         """Take note of warnings that were printed at the start; a table on the same terminal does not repeat them."""
         self._said = warnings if is_beside_results(quiet=self._options.quiet) else ()
 
-    def interrupted(self, record: GateRecord) -> None:
-        """Keep what was measured, and the verdict that it allows."""
-        if self._options.output is not None and record.cells:
-            write_whole(
-                encode_record(replace(record, stopped="interrupted").concluded()),
-                self._options.output,
-                is_measured=True,
-            )
+    def stopped(self, record: GateRecord, error: BaseException) -> None:
+        """Keep what was measured until this error, and the verdict that it allows: without -o in a temporary file."""
+        if not record.cells:
+            return
+        content = encode_record(replace(record, stopped=why_stopped(error)).concluded())
+        if self._options.output is not None:
+            write_whole(content, self._options.output, is_measured=True)
+        else:
+            click.echo(f"s3bench: {rescue(content)}", err=True)
 
     def finish(self, record: GateRecord) -> None:
         """Save the record, print it or the table, and write every report that was asked for.

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from os import environ
-from random import SystemRandom
 from time import monotonic
 
 from msgspec.structs import replace
 
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench
-from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
+from s3bench.cli.client_resolution import found_clients
 from s3bench.cli.definitions import runnable
 from s3bench.cli.gate.options import GateOptions
-from s3bench.cli.gate.output import check_written
+from s3bench.cli.gate.output import check_written, why_stopped
+from s3bench.cli.pair_options import seed_or_random
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
@@ -46,12 +46,12 @@ from s3bench.results.document import render_time
 from s3bench.results.file import write_whole
 from s3bench.spec.definition import Definition
 
-_SEEDS = 2**32
 _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
 
 
 def self_test(options: GateOptions) -> ExitCode:
     """Test the gate on a real client, print what it caught, and say whether it can be trusted."""
+    deadline_s = None if options.max_time is None else monotonic() + options.max_time
     policy = options.policy
     check_written(options)
     _check_visible(options, policy)
@@ -61,12 +61,12 @@ def self_test(options: GateOptions) -> ExitCode:
             found = _client(options, progress)
             definitions = _definitions(options, found.kind)
             options.check_pairs(len(definitions))
-            for test in _tested(options, policy, found, definitions, progress):
+            for test in _tested(options, policy, found, definitions, deadline_s, progress):
                 if options.output is not None:
                     write_whole(encode_self_test(test.concluded()), options.output, durable=False, is_measured=True)
-    except KeyboardInterrupt:
+    except BaseException as error:
         if test is not None:
-            _finish(options, test.stopped_by("interrupted"))
+            _finish(options, test.stopped_by(why_stopped(error)))
         raise
     assert test is not None, "a self-test ends with what it showed"
     return ExitCode.DONE if _finish(options, test).is_believed else ExitCode.CLIENT_FAILED
@@ -101,16 +101,16 @@ def _tested(
     policy: Policy,
     found: FoundClient,
     definitions: tuple[Definition, ...],
+    deadline_s: float | None,
     progress: Ticker,
 ) -> Iterator[SelfTest]:
     """Yield what is known after every gate; the last one is the end."""
-    deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
     with open_bench(stub_with_injection(known_client(found.kind).engine, tls=options.tls), say=progress.say) as bench:
         inspector = find_inspector(bench.root / "inspection", policy)
         clients = {side: stage(found, bench.root / f"stage-{side.value[:1]}").client for side in Side}
         progress.say(f"measuring {found.label} without a fault")
         test, faults, usual = _prepared(options, policy, found, definitions, bench, clients[Side.BASELINE])
-        seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
+        seed = seed_or_random(options.seed)
         test = replace(
             test,
             options={**test.options, "seed": seed},
@@ -176,36 +176,30 @@ def _prepared(
 
 def _client(options: GateOptions, progress: Ticker) -> FoundClient:
     """The client asked for, or the one found here whose runs are shortest."""
-    store = ClientStore.from_environment(environ)
-    if options.baseline is not None:
-        spec = parse_client_spec(options.baseline)
-        if known_client(spec.kind).self_test_rank is None:
-            raise BadInput(
-                f"--self-test: no fault can be planted into {spec.kind}",
-                f"a fault is a few lines of Python inside the client's process; {spec.kind} cannot run them",
-                "leave --baseline out, or name another client: what the test shows of the machine holds for "
-                f"{spec.kind} too",
-            )
-        refuse_missing_paths((spec,))
-        found = find_or_install(spec, store, progress)
-    else:
-        found = _usual_client(store)
-    if isinstance(found, ClientNotFound):
-        raise found
-    progress.say(f"{found.label}: {found.executable}")
-    return found
+    spec = _usual_client() if options.baseline is None else parse_client_spec(options.baseline)
+    if known_client(spec.kind).self_test_rank is None:
+        raise BadInput(
+            f"--self-test: no fault can be planted into {spec.kind}",
+            f"a fault is a few lines of Python inside the client's process; {spec.kind} cannot run them",
+            f"leave --baseline out, or name another client: what the test shows of the machine holds for {spec.kind} "
+            "too",
+        )
+    return found_clients((spec,), progress)[0]
 
 
-def _usual_client(store: ClientStore) -> FoundClient | ClientNotFound:
-    missing = None
+def _usual_client() -> ClientSpec:
+    """The first client that is here, in the order of how long their runs take. Raises `ClientNotFound`."""
+    store, missing = ClientStore.from_environment(environ), None
     ranked = [each for each in known_clients().values() if each.self_test_rank is not None]
-    for client in sorted(ranked, key=lambda each: each.self_test_rank or 0):
+    for spec in (ClientSpec(kind=each.name) for each in sorted(ranked, key=lambda each: each.self_test_rank or 0)):
         try:
-            return find_client(ClientSpec(kind=client.name), store)
+            find_client(spec, store)
         except ClientNotFound as error:
             missing = missing or error
+        else:
+            return spec
     assert missing is not None
-    return missing
+    raise missing
 
 
 def _definitions(options: GateOptions, kind: str) -> tuple[Definition, ...]:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from os import environ
 from pathlib import Path
 from time import monotonic
 
@@ -12,8 +11,8 @@ from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
-from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
-from s3bench.cli.definitions import runnable
+from s3bench.cli.client_resolution import found_clients
+from s3bench.cli.definitions import runnable_on_all
 from s3bench.cli.profile.memory import memory_difference, memory_of, refuse_native
 from s3bench.cli.profile.options import ProfileOptions
 from s3bench.cli.progress import Ticker, ticker_for
@@ -21,9 +20,8 @@ from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.clients.client import ClientSpec, FoundClient
-from s3bench.clients.plan import parse_client_spec
-from s3bench.clients.store import ClientStore
-from s3bench.errors import BadInput, ClientFailed, MachineError, S3BenchError
+from s3bench.clients.plan import parse_client_spec, title
+from s3bench.errors import BadInput, ClientFailed, MachineError
 from s3bench.profiling.explaining import Explainer
 from s3bench.profiling.live import Profiler, SampledSide, find_profiler, sample_stacks
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
@@ -38,7 +36,6 @@ from s3bench.results.metrics import Unit
 from s3bench.run.inspection import Unavailable
 from s3bench.run.py_spy import PySpy
 from s3bench.spec.definition import Definition
-from s3bench.spec.label import benchmark_label
 
 _RUNS_MIN = 5
 _PLAIN_RUNS = 5
@@ -55,7 +52,7 @@ def profile(options: ProfileOptions) -> None:
     specs = [parse_client_spec(text) for text in options.clients]
     definition = _definition(options, specs)
     with ticker_for("runs", quiet=options.quiet) as progress:
-        clients = _clients(specs, progress)
+        clients = found_clients(specs, progress)
         if options.memory:
             refuse_native(clients)
         profiler = None if options.memory else _profiler(options, clients)
@@ -71,7 +68,7 @@ def profile(options: ProfileOptions) -> None:
             record = ProfileRecord(
                 **command_origin(),
                 **origin,
-                benchmark=_title(definition),
+                benchmark=title(definition),
                 profiler=profiler.name if profiler else "tracemalloc",
             )
             with bench.workspace(definition.environment) as runner_of:
@@ -115,12 +112,9 @@ def _sampled(options: ProfileOptions, profiler: Profiler) -> Sampled:
 
 def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definition:
     """The one benchmark that is selected."""
-    found = runnable(specs[0], options.files, select=options.select, suite=options.suite)
-    for spec in specs[1:]:
-        others = runnable(spec, options.files, select=options.select, suite=options.suite)
-        found = tuple(definition for definition in found if definition in others)
+    found = runnable_on_all(specs, options.files, select=options.select, suite=options.suite)
     if len(found) != 1:
-        titles = [_title(definition) for definition in found]
+        titles = [title(definition) for definition in found]
         shown = "\n".join(titles[:_NAMED_MAX]) + (f"\nand {len(titles) - _NAMED_MAX} more" * (len(titles) > _NAMED_MAX))
         raise BadInput(
             f"a profile needs exactly one benchmark, and {len(found)} are selected",
@@ -128,23 +122,6 @@ def _definition(options: ProfileOptions, specs: Sequence[ClientSpec]) -> Definit
             "select one with -k, such as -k 'upload and cp and 4KB'",
         )
     return found[0]
-
-
-def _title(definition: Definition) -> str:
-    return benchmark_label(definition.name, definition.dimensions)
-
-
-def _clients(specs: Sequence[ClientSpec], progress: Ticker) -> list[FoundClient]:
-    store = ClientStore.from_environment(environ)
-    refuse_missing_paths(specs)
-    clients = []
-    for spec in specs:
-        found = find_or_install(spec, store, progress)
-        if isinstance(found, S3BenchError):
-            raise found
-        progress.say(f"{found.label}: {found.executable}")
-        clients.append(found)
-    return clients
 
 
 def _with_memory(
@@ -193,7 +170,7 @@ def _with_stacks(
             baseline=baseline,
             candidate=candidate,
             settings=options.settings,
-            until_s=monotonic() + options.max_time_s,
+            until_s=monotonic() + options.max_time,
         )
     )
     made = tuple(
@@ -210,7 +187,7 @@ def _one(
     profiler: Profiler, options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker
 ) -> SampledSide:
     """Sample until the shares of the largest functions are known, or the runs or the time are used up."""
-    until_s = monotonic() + options.max_time_s
+    until_s = monotonic() + options.max_time
     plain_runs = min(_PLAIN_RUNS, options.runs)
     sampled = _sampled(options, profiler)
     rounds = sample_stacks((side,), options.settings, profiler, sampled, directory, plain_runs=plain_runs)

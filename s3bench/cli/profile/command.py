@@ -7,8 +7,9 @@ import click
 
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
-from s3bench.cli.pair_options import quiet_option, select_option, suite_option, timeout_option, tls_option, typed_names
+from s3bench.cli.pair_options import quiet_option, select_option, suite_option, timeout_option, tls_option, typed_flags
 from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
+from s3bench.cli.quantity import DURATION
 
 
 @click.command("profile", context_settings={"max_content_width": 120})
@@ -34,7 +35,14 @@ from s3bench.cli.profile.options import FORMATS, MAX_TIME, RUNS_MAX
     metavar="N",
     help="At most N runs of each client; at least 5 to compare two clients.",
 )
-@click.option("--max-time", default=MAX_TIME, show_default=True, metavar="DURATION", help="Sample for at most so long.")
+@click.option(
+    "--max-time",
+    type=DURATION,
+    default=MAX_TIME,
+    show_default=True,
+    metavar="DURATION",
+    help="Sample for at most so long.",
+)
 @timeout_option
 @tls_option
 @click.option(
@@ -74,4 +82,4 @@ def profile_command(context: click.Context, /, **typed: Any) -> None:
     from s3bench.cli.profile.action import profile
     from s3bench.cli.profile.options import ProfileOptions
 
-    profile(ProfileOptions.of(typed, typed_names(context, typed)))
+    profile(ProfileOptions.of(typed, typed_flags(context)))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from s3bench.bench.runner import Settings
-from s3bench.cli.quantity import parse_duration
 from s3bench.errors import BadInput
 from s3bench.profiling.explanation import RUNS_MIN
 from s3bench.profiling.stack_profile import Sampled
@@ -32,7 +31,7 @@ class ProfileOptions:
     native: bool
     memory: bool
     runs: int
-    max_time: str
+    max_time: float
     timeout: float
     tls: bool
     form: str
@@ -42,12 +41,12 @@ class ProfileOptions:
     quiet: bool
 
     @classmethod
-    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
-        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
+    def of(cls, typed: Mapping[str, Any], given: Mapping[str, str]) -> Self:
+        """Take the options as typed, those `given` with their flags; refuse what contradicts. Raises `BadInput`."""
         options = cls(**typed)
-        if options.memory and (refused := sorted(given & _OF_STACKS)):
+        if options.memory and (refused := [option for name, option in given.items() if name in _OF_STACKS]):
             raise BadInput(
-                f"--memory cannot be combined with --{refused[0].replace('_', '-')}",
+                f"--memory cannot be combined with {refused[0]}",
                 "that is about sampled stacks, and --memory samples none",
                 "leave one of them out",
             )
@@ -87,18 +86,12 @@ class ProfileOptions:
                 "two clients are compared by their Python functions",
                 "profile each with --client",
             )
-        assert options.max_time_s > 0
         return options
 
     @property
     def clients(self) -> tuple[str, ...]:
         """The clients: one, or the baseline and the candidate."""
         return tuple(each for each in (self.client, self.baseline, self.candidate) if each is not None)
-
-    @property
-    def max_time_s(self) -> float:
-        """The seconds that sampling may take."""
-        return parse_duration("--max-time", self.max_time)
 
     @property
     def sampled(self) -> Sampled:

@@ -132,15 +132,7 @@ def _refuse_empty(option: str, value: str | None, purpose: str) -> None:
 
 def _definition(file: Path, select: str | None) -> Definition:
     """The definition to serve."""
-    plan = plan_runs(
-        read_definitions(file, known_clients()),
-        clients=(),
-        select=select,
-        num_chunks=1,
-        chunk_id=0,
-        iterations=1,
-        warmup=0,
-    )
+    plan = plan_runs(read_definitions(file, known_clients()), clients=(), select=select)
     selected = tuple(dict.fromkeys(cell.definition for cell in plan.cells))
     if len(selected) > 1:
         names = "\n".join(f"  {title(definition)}" for definition in selected)

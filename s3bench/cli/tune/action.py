@@ -228,7 +228,7 @@ def _header(
         search=Search(options.search),
         budget_s=options.budget_s,
         seed=SystemRandom().randrange(SEEDS) if options.seed is None else options.seed,
-        max_memory_bytes=options.max_memory_bytes,
+        max_memory_bytes=options.max_memory,
         disk=disk,
         no_disk=options.no_disk,
         warnings=(*here["warnings"], *options.warnings),

@@ -7,9 +7,9 @@ import click
 
 from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.pair_options import typed_names
-from s3bench.cli.quantity import SECONDS, FiniteRange
+from s3bench.cli.quantity import DURATION, SECONDS, SIZE, FiniteRange
 from s3bench.cli.sandbox import unsandboxed_option
-from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SAMPLE_SIZE, SEEDS
+from s3bench.cli.tune.options import COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
@@ -38,12 +38,13 @@ _PRICE = FiniteRange(min=0)
 )
 @click.option(
     "--sample-size",
-    default=SAMPLE_SIZE,
+    type=SIZE,
+    default="2GiB",
     show_default=True,
     metavar="SIZE",
     help="If all of them together are larger, transfer a sample of about this size.",
 )
-@click.option("--size", metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
+@click.option("--size", type=SIZE, metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
 @click.option("--files", type=click.IntRange(1, FILES_MAX), default=1, show_default=True, help="Number of files.")
 @click.option(
     "--clients",
@@ -60,9 +61,9 @@ _PRICE = FiniteRange(min=0)
 @unsandboxed_option
 @click.option("--tls", is_flag=True, help="Use HTTPS with --network, with a generated certificate.")
 @click.option(
-    "--budget", metavar="DURATION", help=f"Time limit of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]"
+    "--budget", type=DURATION, metavar="DURATION", help="Time limit of the whole tuning: 90s, 30m, 2h.  [default: 10m]"
 )
-@click.option("--max-memory", metavar="SIZE", help="Recommend nothing that needs more memory than this.")
+@click.option("--max-memory", type=SIZE, metavar="SIZE", help="Recommend nothing that needs more memory than this.")
 @click.option(
     "--objective",
     type=click.Choice([aim.value for aim in Aim]),
@@ -111,7 +112,7 @@ _PRICE = FiniteRange(min=0)
     help="Repeat the same order of runs and proposals.  [default: random]",
 )
 @click.option(
-    "--timeout", type=SECONDS, default=RUN_LIMIT_S, show_default=True, metavar="SECONDS", help="Time limit of a run."
+    "--timeout", type=SECONDS, default=RUN_LIMIT_S, show_default=True, metavar="DURATION", help="Time limit of a run."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result to stdout as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the result as Markdown too.")

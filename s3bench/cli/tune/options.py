@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.cli.quantity import parse_duration, parse_size
+from s3bench.cli.quantity import Duration, parse_size
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.clients.plan import parse_client_spec
@@ -20,12 +20,12 @@ from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.study import Search
 
-BUDGET = "10m"
+BUDGET_S = 600.0
 COMPARED_ROUNDS = 6  # the fewest with an interval
 FILES_MAX = 100_000
 RUN_LIMIT_S = 3600
 SAMPLE_FILES = 1000
-SAMPLE_SIZE = "2GiB"
+SAMPLE_SIZE_BYTES = 2 << 30
 SEEDS = 2**31
 _DIGITS_MAX = len(str(FILES_MAX))
 _RESULT_OPTIONS = frozenset({"resume", "replay", "predict", "as_json", "markdown", "verbose", "force", "quiet"})
@@ -50,8 +50,8 @@ class TuneOptions:
     folder: Path | None
     like: Path | None
     sample_files: int
-    sample_size: str
-    size: str | None
+    sample_size: int
+    size: int | None
     files: int
     clients: str | None
     endpoint_url: str | None
@@ -59,8 +59,8 @@ class TuneOptions:
     allow_unsandboxed: bool
     network: str | None
     tls: bool
-    budget: str | None
-    max_memory: str | None
+    budget: Duration | None
+    max_memory: int | None
     objective: str
     machine_price: float | None
     request_prices: tuple[float, float] | None
@@ -111,7 +111,7 @@ class TuneOptions:
                 "the direction and the size of each file are needed",
                 "s3bench tune upload --size 10GiB --network ec2:c5.large",
             )
-        return Workload(action=Action(self.action), size_bytes=parse_size("--size", self.size), files=self.files)
+        return Workload(action=Action(self.action), size_bytes=self.size, files=self.files)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -123,8 +123,7 @@ class TuneOptions:
 
     def _sample(self, described: DescribedFiles) -> FileSizes:
         """At most as many files as asked for, and few distinct sizes."""
-        bytes_max = parse_size("--sample-size", self.sample_size)
-        return described.sizes.sample(files_max=self.sample_files, bytes_max=bytes_max).condensed()
+        return described.sizes.sample(files_max=self.sample_files, bytes_max=self.sample_size).condensed()
 
     @property
     def specs(self) -> tuple[ClientSpec, ...]:
@@ -145,12 +144,7 @@ class TuneOptions:
     @property
     def budget_s(self) -> float:
         """The seconds of all runs."""
-        return parse_duration("--budget", self.budget or BUDGET)
-
-    @property
-    def max_memory_bytes(self) -> int | None:
-        """The most memory that a recommended setting may need."""
-        return None if self.max_memory is None else parse_size("--max-memory", self.max_memory)
+        return BUDGET_S if self.budget is None else float(self.budget)
 
     @property
     def aim(self) -> Objective:
@@ -172,14 +166,12 @@ class TuneOptions:
 
     def _check(self) -> None:
         assert self.specs
-        assert self.budget_s
-        assert self.max_memory_bytes is None or self.max_memory_bytes > 0
         workload = self.workload
         self._check_endpoint()
         self.others(workload, is_live=self.network is None)
         self._check_prices(workload)
         self._need(self.compare_clients or self.rounds == COMPARED_ROUNDS, "--rounds", "--compare-clients")
-        is_bounded = (self.sample_files, self.sample_size) != (SAMPLE_FILES, SAMPLE_SIZE)
+        is_bounded = (self.sample_files, self.sample_size) != (SAMPLE_FILES, SAMPLE_SIZE_BYTES)
         self._need(self.described is not None or not is_bounded, "--sample-files and --sample-size", "FOLDER or --like")
         if self.compare_clients:
             self._check_comparison()
@@ -271,7 +263,6 @@ class TuneOptions:
         if self.replay is not None:
             of_runs = {text: name in _RUN_OPTIONS for name, text in names.items()}
             self._refuse(option, of_runs, "the result is printed again and nothing is run")
-        assert self.budget_s
 
     def _refuse(self, option: str, given: Mapping[str, bool], why: str) -> None:
         """Refuse the first of the `given` options beside `option`. Raises `BadInput`."""

@@ -60,7 +60,7 @@ class TuneOutput:
     def _other_budget(self) -> tuple[str, ...]:
         """The option of a budget with which a study was resumed: its file holds the one that it began with."""
         budget = None if self._options.resume is None else self._options.budget
-        return () if budget is None else ("--budget", budget)
+        return () if budget is None else ("--budget", str(budget))
 
     def compared(self, studies: Sequence[Study]) -> ClientTable:
         """Print the comparison of clients."""

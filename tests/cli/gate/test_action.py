@@ -18,7 +18,7 @@ from s3bench.gate.row import Verdict
 from s3bench.profiling.explaining import Explainer
 from s3bench.profiling.explanation import Cause, CauseKind, Explanation
 from s3bench.profiling.observed_change import ObservedChange
-from tests.bench.scripted_bench import ScriptedBench, client, measured
+from tests.bench.scripted_bench import ScriptedBench, client, failed, measured
 from tests.cli.conftest import Here
 from tests.gate.evidence_maker import paired
 
@@ -72,8 +72,8 @@ FOUR_KB = "upload and cp and 4KB and not 100 and not 5,000"
 @pytest.fixture
 def slower(bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBench:
     """Two versions of a client, of which the second takes a tenth longer."""
-    clients = {side: client(tmp_path, version, "cli-classic") for side, version in zip(Side, "12", strict=True)}
-    monkeypatch.setattr(action, "_clients", lambda *_: clients)
+    clients = [client(tmp_path, version, "cli-classic") for version in "12"]
+    monkeypatch.setattr(action, "found_clients", lambda *_: clients)
     bench.script = lambda run: measured((1.1 if run.client.version == "2" else 1.0) + 1e-4 * (len(bench.runs) * 7 % 11))
     return bench
 
@@ -94,6 +94,34 @@ def test_an_interrupted_search_for_causes_leaves_the_verdict_as_it_is(
     assert kept.conclusion is not None
     assert kept.conclusion.verdict is Verdict.FAIL
     assert "the search for causes was interrupted; the verdict is not affected" in kept.warnings
+
+
+def test_the_time_that_clients_take_to_install_is_part_of_the_time_limit(
+    here: Here, slower: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*_: object) -> list[FoundClient]:
+        slower.now_s += 60.0
+        return clients
+
+    clients = [client(tmp_path, version, "cli-classic") for version in "12"]
+    monkeypatch.setattr(action, "found_clients", slowly)
+    file = tmp_path / "gate.json"
+    finished = here(
+        "gate", *SIDES, "-k", FOUR_KB, "--no-exact", "--no-instructions", "--max-time", "1m", "-o", str(file)
+    )
+    assert finished.returncode == 3, finished.stderr
+    assert parse_record(file.read_bytes(), source="gate.json").stopped == "--max-time 1m has passed"
+    assert not slower.runs
+
+
+def test_a_client_that_hangs_under_observation_does_not_hold_the_gate_for_hours(
+    here: Here, slower: ScriptedBench
+) -> None:
+    usual = slower.script
+    slower.script = lambda run: failed("hangs", None) if run.debug_name == "inspection" else usual(run)
+    finished = here("gate", *SIDES, "-k", FOUR_KB, "--exact", "modules", "--max-time", "11m")
+    assert finished.returncode == 4, finished.stderr
+    assert 11 * 60 <= slower.now_s < 2 * 11 * 60
 
 
 @pytest.mark.parametrize("option", [(), ("--no-explain",)])
@@ -127,11 +155,8 @@ def test_causes_in_a_checkout_are_annotated_at_their_lines(
     (tmp_path / "outside.py").touch()
     monkeypatch.chdir(tmp_path / "checkout")
     path = candidate if "/" in candidate else None
-    clients = {
-        Side.BASELINE: client(tmp_path, "1", "cli-classic"),
-        Side.CANDIDATE: dataclasses.replace(client(tmp_path, "2", "cli-classic"), asked_path=path),
-    }
-    monkeypatch.setattr(action, "_clients", lambda *_: clients)
+    baseline, newer = (client(tmp_path, version, "cli-classic") for version in "12")
+    monkeypatch.setattr(action, "found_clients", lambda *_: [baseline, dataclasses.replace(newer, asked_path=path)])
     finished = here("gate", *SIDES, "-k", FOUR_KB, "--no-exact", "--annotations")
     assert slower.runs
     annotated = [line for line in finished.stderr.splitlines() if "file=" in line]

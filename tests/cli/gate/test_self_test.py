@@ -10,11 +10,12 @@ import click
 import msgspec
 import pytest
 
+from s3bench.cli.client_resolution import found_clients
 from s3bench.cli.gate import self_test
 from s3bench.cli.gate.command import gate_command
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.errors import BadInput, ClientNotFound, ExitCode
+from s3bench.errors import BadInput, ClientNotFound, ExitCode, MachineError
 from s3bench.gate.planted_fault import SelfTest
 from s3bench.gate.self_test import CALIBRATING_RUNS
 from s3bench.results.measurement import Failure, Measurement
@@ -80,12 +81,11 @@ def at_run(bench: ScriptedBench, number: int, error: BaseException) -> None:
         (("--candidate", "crt-python"), "--self-test and --candidate contradict each other"),
         (("--strict", "--junit", "x.xml"), "--self-test and --strict contradict each other"),
         (("--replay", "x.json"), "--self-test and --replay contradict each other"),
-        (("--no-explain", "--verbose"), "--self-test and --verbose contradict each other"),
-        (("--no-explain",), "--self-test and --explain contradict each other"),
+        (("--verbose",), "--self-test and --verbose contradict each other"),
+        (("--no-explain",), "--self-test and --no-explain contradict each other"),
         (("--no-instructions",), "--self-test and --no-instructions contradict each other"),
         (("--no-exact", "--metric", "throughput"), "no fault would show in the metrics that decide"),
         (("--tls", "--exact", "requests", "--metric", "throughput"), "no fault would show in the metrics that decide"),
-        (("--max-time", "soon"), '--max-time is "soon", which is not a duration'),
         (("--baseline", "crt-python", "-k", "nonsense"), "no benchmark is selected"),
     ],
 )
@@ -173,9 +173,23 @@ def test_ctrl_c_before_the_first_gate_leaves_no_record(bench: ScriptedBench, tmp
     assert not (tmp_path / "out.json").exists()
 
 
-def test_a_crash_leaves_what_was_kept_by_then(gate: Gate, bench: ScriptedBench, tmp_path: Path) -> None:
-    at_run(bench, RUNS_OF_CALIBRATION + RUNS_OF_A_GATE + 5, RuntimeError("a fault of ours"))
-    with pytest.raises(RuntimeError):
-        gate(*QUICK, "-o", str(tmp_path / "out.json"))
+def test_a_crash_prints_and_keeps_what_is_known_by_then(
+    bench: ScriptedBench, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    at_run(bench, RUNS_OF_CALIBRATION + RUNS_OF_A_GATE + 5, MachineError("the helper has died"))
+    with pytest.raises(MachineError):
+        gate_command.main(["--self-test", "-q", *QUICK, "-o", str(tmp_path / "out.json")], standalone_mode=False)
+    assert f"stopped: the helper has died after 1 of {FAULTS} gates" in capfd.readouterr().out
     kept = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=SelfTest)
     assert sum(each.gates for each in kept.tallies) == 1
+
+
+def test_the_time_that_a_client_takes_to_install_is_part_of_the_time_limit(
+    gate: Gate, bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*given: Any) -> list[FoundClient]:
+        bench.now_s += 60.0
+        return found_clients(*given)
+
+    monkeypatch.setattr(self_test, "found_clients", slowly)
+    assert f"--max-time 1m has passed after 0 of {FAULTS} gates" in gate(*QUICK, "--max-time", "1m").out

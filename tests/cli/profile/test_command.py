@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from s3bench.cli import client_resolution
 from s3bench.cli.profile import action
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.results.measurement import Failure, Measurement
@@ -30,7 +31,7 @@ ONE = ("-k", "upload and cp and 4KB and not 100 and not 5,000")
         (("--client", "cli-clasic"), "did you mean `cli-classic`?"),
         (("--client", "cli-classic", "-k", "upload and cp"), "a profile needs exactly one benchmark"),
         (("--client", "cli-classic", "-k", "no such thing"), ""),
-        (("--client", "cli-classic", "--max-time", "soon"), "--max-time"),
+        (("--client", "cli-classic", "--max-time", "soon"), "'--max-time': is \"soon\", which is not a duration"),
         (
             ("--baseline", "cli-classic", "--candidate", "cli-classic", "--native"),
             "--native cannot be combined with --baseline",
@@ -93,7 +94,7 @@ def profiled(bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """Scripted runs of a client that needs not be here."""
     found = FoundClient(kind="cli-classic", version="1", executable=tmp_path / "aws")
     found.executable.write_text("")
-    monkeypatch.setattr(action, "find_or_install", lambda *_: found)
+    monkeypatch.setattr(client_resolution, "find_or_install", lambda *_: found)
     monkeypatch.setattr(action, "find_profiler", lambda _: PySpy(executable="py-spy"))
     bench.script = answer
     return bench
@@ -211,7 +212,7 @@ def by_perf(bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         return FoundClient(kind=spec.kind, version=spec.version or "", executable=tmp_path / "s5cmd")
 
     perf = Perf(executable=fake_perf(tmp_path), rate_hz=1000, event="cpu-clock:u")
-    monkeypatch.setattr(action, "find_or_install", found)
+    monkeypatch.setattr(client_resolution, "find_or_install", found)
     monkeypatch.setattr(
         action, "find_profiler", lambda client: perf if client.kind == "s5cmd" else PySpy(executable="py-spy")
     )
@@ -301,7 +302,7 @@ def versions(profiled: ScriptedBench, tmp_path: Path, monkeypatch: pytest.Monkey
     def found(spec: ClientSpec, *_: object) -> FoundClient:
         return FoundClient(kind=spec.kind, version=spec.version or "", executable=tmp_path / "aws")
 
-    monkeypatch.setattr(action, "find_or_install", found)
+    monkeypatch.setattr(client_resolution, "find_or_install", found)
     return profiled
 
 
