@@ -21,6 +21,7 @@ from s3bench.spec.selection import Labels, Selection, parse_selection
 from s3bench.spec.suite import Suite
 
 _NAMED_MAX = 3
+_OFFERED_MAX = 8
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
 
 
@@ -231,7 +232,8 @@ def _nothing_selected(select: str, selection: Selection, cells: list[Cell]) -> B
     labels = [_labels(cell) for cell in cells]
     words, pairs = ({text for each in labels for text in texts(each)} for texts in (Labels.words, Labels.pairs))
     near = [found for word in selection.words if (found := nearest(word, sorted(pairs if "=" in word else words)))]
-    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(words)[:6])
+    names = list(dict.fromkeys(cell.definition.name for cell in cells))
+    there = f"there are {one_of(names[:_OFFERED_MAX])}; s3bench run --list shows all, with their dimensions"
     return BadInput(
-        f"-k {select}: no benchmark is selected", fix=f"near are {offered}" if near else f"there are {offered}"
+        f"-k {select}: no benchmark is selected", fix=f"near are {one_of(dict.fromkeys(near))}" if near else there
     )
