@@ -12,11 +12,17 @@ from s3bench.results.redaction import REDACTED
 from s3bench.s3.wirelog import WireRequest
 from s3bench.units import render_bytes, render_seconds
 
-# Credentials in presigned URLs of Signature Version 4 and 2, and in headers. Hyphens may be encoded.
-_HYPHEN = "(?:-|%2[dD])"
+_NAMES = (
+    "Signature", "Credential", "Security-Token", "S3session-Token", "Server-Side-Encryption-Customer-Key",
+    "Copy-Source-Server-Side-Encryption-Customer-Key",
+)  # fmt: skip
+"""What secrets are called in queries and in headers, behind `X-Amz-`."""
+
+_NAMED = "|".join(f"X-Amz-{name}" for name in _NAMES).replace("-", "(?:-|%2[dD])")  # hyphens may be encoded
+_COLON = r"['\"]?\s*:\s*['\"]?"
 _SECRET = re.compile(
-    rf"((?:X{_HYPHEN}Amz{_HYPHEN}(?:Signature|Credential|Security{_HYPHEN}Token)|Signature|Credential|AWSAccessKeyId)="
-    r"|(?:x-amz-security-token|x-amz-server-side-encryption-customer-key):\s*|authorization:\s*(?:[\w-]+ +)?)"
+    # `Signature=` and the like stand in Authorization headers and in URLs of Signature Version 2.
+    rf"((?:{_NAMED})(?:=|{_COLON})|(?:Signature|Credential|AWSAccessKeyId)=|authorization{_COLON}(?:[\w-]+ +)?)"
     r"[^&\s'\",\\]+",
     re.IGNORECASE,
 )
@@ -53,7 +59,7 @@ class RequestLine(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_
 
 
 def redact_target(text: str) -> str:
-    """Remove signatures, credentials and session tokens from a text with URLs or headers."""
+    """Remove signatures, credentials, session tokens and customers' keys from a text with URLs or headers."""
     return _SECRET.sub(rf"\g<1>{REDACTED}", text)
 
 

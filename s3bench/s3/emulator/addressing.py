@@ -14,7 +14,7 @@ class BucketAddressing:
     """How an endpoint is addressed: its `scheme`, and the `domain` behind the bucket in virtual-hosted requests."""
 
     def __init__(self, domain: str, scheme: Scheme) -> None:
-        self._domain = domain
+        self._domain = domain.lower()
         self._scheme = scheme
         self._buckets: dict[str, str] = {}  # by Host header
 

@@ -73,8 +73,13 @@ def appended_checksum(current: Version, digest: bytes, size_bytes: int) -> Check
     return Checksum(algorithm=before.algorithm, value=base64_of(combined(before.algorithm, pieces)))
 
 
-def appended_parts(current: Version, received: Receiver, content: Content, now_s: float) -> tuple[StoredPart, ...]:
-    """Give the parts of `current`, which may be in one piece, and what was `received` at `now_s` as the last one."""
+def appended_parts(
+    current: Version, received: Receiver, content: Content, intentions: Intentions, now_s: float
+) -> tuple[StoredPart, ...]:
+    """Give the parts of `current`, which may be in one piece, and what was `received` at `now_s` as the last one.
+
+    Raises `S3Error` where there is no room for them.
+    """
     assert current.content is not None
     assert current.checksum is not None
     first = StoredPart(
@@ -84,6 +89,7 @@ def appended_parts(current: Version, received: Receiver, content: Content, now_s
         digest=base64.b64decode(current.checksum.value),
         checksum=current.checksum,
         modified_s=current.modified_s,
+        hold=intentions.hold_part(),
     )
     parts = current.parts or (first,)
     last = StoredPart(
@@ -93,5 +99,6 @@ def appended_parts(current: Version, received: Receiver, content: Content, now_s
         digest=received.digest(),
         checksum=Checksum(algorithm=received.algorithm, value=base64_of(received.digest())),
         modified_s=now_s,
+        hold=intentions.hold_part(),
     )
     return (*parts, last)

@@ -12,7 +12,7 @@ from s3bench.s3.emulator.documents import checked_tags, document, element, group
 from s3bench.s3.emulator.encryption import ACCOUNT_ID
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known, parse_tagging
-from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.emulator.operation import invalid_bucket_name, not_implemented
 from s3bench.s3.emulator.store import OWNER, ObjectStore, Tags, Versioning
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
@@ -104,7 +104,7 @@ class BucketOperations:
         """Make a bucket in the region of this endpoint."""
         is_directory = is_directory_bucket(call.bucket)
         if not (zone_of(call.bucket) if is_directory else valid_name(call.bucket)):
-            raise _invalid_name(call.bucket)
+            raise invalid_bucket_name(call.bucket)
         _check_settings(call)
         location_type = ""
         if is_directory:
@@ -240,11 +240,6 @@ def directory_arn_of(bucket: str, region: str) -> str:
     return f"arn:aws:s3express:{region}:{ACCOUNT_ID}:bucket/{bucket}"
 
 
-def _invalid_name(bucket: str) -> S3Error:
-    message, details = "The specified bucket is not valid.", (("BucketName", bucket),)
-    return S3Error(status=400, code="InvalidBucketName", message=message, details=details)
-
-
 def _directory_settings(call: Call) -> tuple[str, Tags]:
     """Read what a new directory bucket is to be: the type of its location, and its tags.
 
@@ -266,7 +261,7 @@ def _directory_settings(call: Call) -> tuple[str, Tags]:
     if kind.need("Type") != "Directory" or redundancy is None or kind.need("DataRedundancy") != redundancy:
         raise malformed("<Type> or <DataRedundancy> is not that of a directory bucket")
     if location.need("Name") != zone_of(call.bucket):
-        raise _invalid_name(call.bucket)
+        raise invalid_bucket_name(call.bucket)
     tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
     return location_type, checked_tags(tags, "bucket")
 

@@ -65,6 +65,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         data, segments = (b"", ()) if self.head.method == "HEAD" else body
         return Reply(status, rendered, data, segments=segments)
 
+    def reply_not_modified(self, headers: Headers) -> Reply:
+        """Reply 304, without a Content-Length: it would be that of the object (RFC 9110 8.6)."""
+        return Reply(304, self._head(304, headers))
+
     def _head(self, status: int, headers: Headers) -> bytes:
         return (
             render_head(status, (("x-amz-request-id", REQUEST_ID), *headers, *self.cross_origin))

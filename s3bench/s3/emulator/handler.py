@@ -52,7 +52,7 @@ from s3bench.s3.emulator.receiving import (
     XmlDocument,
 )
 from s3bench.s3.emulator.renaming import RenameOperation
-from s3bench.s3.emulator.sessions import SessionOperations, Sessions
+from s3bench.s3.emulator.sessions import SessionOperations, Sessions, check_session
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.emulator.sharing import SharingOperations
 from s3bench.s3.emulator.store import ObjectStore
@@ -66,7 +66,9 @@ from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
+from s3bench.s3.signing.signature_parameters import invalid_payload_hash
 from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
+from s3bench.s3.signing.streaming import STREAMING_PAYLOADS
 
 _UNENCRYPTED = (
     "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
@@ -103,7 +105,7 @@ class Emulator:
         self._said_unencrypted = False
         self._read_only = settings.data_dir is not None
         self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
-        self._sharing = SharingOperations(self._store)
+        self._sharing = SharingOperations(self._store, self._memory)
         self._writes = WriteOperations(self._store, self._intentions)
         self._plain_writes = PlainWrites(self._intentions, self._writes)
         self._posts = PostOperation(
@@ -169,6 +171,7 @@ class Emulator:
                 head.method == "GET"
                 and not head.garbled
                 and TRANSPORT.issuperset(head.fields)
+                and head.fields.get("x-amz-content-sha256") not in STREAMING_PAYLOADS
                 and only_signed(head.query)
             ):
                 reply = self._plain_read(head, date_line)
@@ -232,6 +235,8 @@ class Emulator:
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
+        if operation not in WRITES_DATA and head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
+            raise invalid_payload_hash()  # nothing would check the signatures of the chunks
         if operation is not Operation.POST_OBJECT:
             check_members(operation, head.fields, query)
         self._check_bucket_type(operation, bucket, head, query)
@@ -265,6 +270,7 @@ class Emulator:
     def _check_bucket_type(self, operation: Operation, name: str, head: RequestHead, query: Mapping[str, str]) -> None:
         """Reject what buckets of the type that `name` says do not have. Raises `S3Error`."""
         if is_directory_bucket(name):
+            check_session(operation, head)
             bucket = self._store.buckets.get(name)
             check_supported(operation, head.fields, query, None if bucket is None else bucket.encryption)
         elif name:

@@ -164,6 +164,9 @@ _ELSEWHERE = {
 }
 """Sub-resources that S3 has and the emulator has not, or has for reading alone."""
 
+_SUBRESOURCES = frozenset(name for table in (_BUCKET, _OBJECT) for _, name in table if name).union(*_ELSEWHERE.values())
+"""All names of sub-resources: a request with one of them never means the plain operation."""
+
 SIGNATURE_PARAMETERS = frozenset({
     "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires",
     "X-Amz-S3session-Token", "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders",
@@ -205,16 +208,22 @@ def parse_query(query: str) -> dict[str, str]:
 def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
     """Recognise the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
     if not bucket:
+        if key:  # as in //bucket/key
+            raise invalid_bucket_name(bucket)
         if method == "GET":
             if "session" in query:
                 return Operation.CREATE_SESSION
+            if not _SUBRESOURCES.isdisjoint(query):
+                raise _not_allowed(method, "SERVICE")
             express = _EXPRESS_SCOPE in fields.get("authorization", "")
             return Operation.LIST_DIRECTORY_BUCKETS if express else Operation.LIST_BUCKETS
         raise _not_allowed(method, "SERVICE")
     kind, table = ("object", _OBJECT) if key else ("bucket", _BUCKET)
     for name in query:
-        if name in _ELSEWHERE[kind] and (method, name) not in table:
-            raise not_implemented(f"?{name} of {kind}s")
+        if name in _SUBRESOURCES and (method, name) not in table:
+            if name in _ELSEWHERE[kind]:
+                raise not_implemented(f"?{name} of {kind}s")
+            raise _not_allowed(method, kind.upper())
     subresource = next((name for name in query if (method, name) in table), "") if query else ""
     operation = table.get((method, subresource))
     if operation is None:
@@ -238,10 +247,10 @@ def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[s
 
 
 def bucket_of_host(host: str, domain: str) -> str:
-    """Give the bucket that a virtual-hosted request names in its Host header; empty for a path-style one.
+    """Give the bucket that a virtual-hosted request below `domain`, in lower case, names in its Host header.
 
-    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket, `BUCKET.s3express-ZONE.DOMAIN` a directory bucket; a port is
-    no part of it.
+    It is empty for a path-style request. `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket,
+    `BUCKET.s3express-ZONE.DOMAIN` a directory bucket; a port is no part of it.
     """
     name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
     name = name.lower()
@@ -252,6 +261,12 @@ def bucket_of_host(host: str, domain: str) -> str:
                 return directory_bucket
             return "" if bucket == "s3" else bucket
     return ""
+
+
+def invalid_bucket_name(bucket: str) -> S3Error:
+    """The error for what cannot be the name of a bucket."""
+    message, details = "The specified bucket is not valid.", (("BucketName", bucket),)
+    return S3Error(status=400, code="InvalidBucketName", message=message, details=details)
 
 
 def not_implemented(what: str, *, header: str = "", more: str = "") -> S3Error:

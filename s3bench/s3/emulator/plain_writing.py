@@ -13,7 +13,7 @@ from s3bench.s3.emulator.operation import only_signed
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, SMALL_BYTES, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations, put_headers
-from s3bench.s3.protocol.checksums import digest_of
+from s3bench.s3.protocol.checksums import PAYLOAD_HASH_PARAMETER, digest_of
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead, render_head
 from s3bench.s3.protocol.s3_error import REQUEST_ID
@@ -50,7 +50,7 @@ def is_plain_write(head: RequestHead) -> bool:
         and _checksum_field(tuple(head.fields)) is not None
         and not head.garbled
         and not head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
-        and only_signed(head.query)
+        and (not head.query or (only_signed(head.query) and PAYLOAD_HASH_PARAMETER not in head.query))
     )
 
 

@@ -53,8 +53,9 @@ class PolicyCondition:
             return False
         if self.operator == "eq":
             return value == self.second
-        values = value.split(",") if self.field == "content-type" else [value]  # a list, each of which must fit
-        return all(one.lstrip().startswith(self.second) for one in values)
+        if self.field == "content-type":  # a list, each of which must fit
+            return all(one.lstrip().startswith(self.second) for one in value.split(","))
+        return value.startswith(self.second)
 
     def __str__(self) -> str:
         return json.dumps([self.operator, self.first, self.second], ensure_ascii=False)

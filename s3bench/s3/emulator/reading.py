@@ -30,7 +30,7 @@ class ReadOperations:
         version = find_version(bucket, call.key, call.query.get("versionId"), method=call.head.method)
         check_key(call.fields, version.description.encryption)
         if check_read(call.fields, state_of(version), call.now_s) is Condition.NOT_MODIFIED:
-            return call.reply_with_bytes(304, self._validators(version), 0, (b"", ()))
+            return call.reply_not_modified(self._validators(version))
         return self._read(call, bucket, version)
 
     def plain(self, call: Call, bucket: Bucket, version: Version) -> Reply:

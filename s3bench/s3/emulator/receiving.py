@@ -32,6 +32,8 @@ for those that are not kept as bytes."""
 MD5_BYTES_MAX = 1024 * 1024
 """Bodies up to this size always have their MD5 as ETag."""
 
+_PART_BYTES = 768  # what is kept about a part beside its bytes, about
+
 _DOCUMENT_BYTES_MAX = 4 * 1024 * 1024  # DeleteObjects and CompleteMultipartUpload stay below 3 MiB
 
 CHECKSUM_ALGORITHMS = ("crc32", "crc32c", "crc64nvme", "sha1", "sha256")
@@ -175,12 +177,20 @@ class Intentions:
             return content.cut(0, content.size_bytes)
         return self.written(pieces_of(content, 0, content.size_bytes), content.size_bytes) if content.size_bytes else ()
 
+    def hold_part(self) -> Hold:
+        """Charge what is kept about a part beside its bytes. Raises `S3Error` beyond the memory limit."""
+        return self.memory.hold(_PART_BYTES)
+
     def etag_of(self, content: Content, algorithm: str, digest: bytes, encryption: Encryption | None = None) -> str:
-        """Give the ETag of a content whose checksum is known, as if it had been put in one piece."""
+        """Give the ETag of a content whose checksum is known, as if it had been put in one piece.
+
+        The MD5 of discarded bytes is made up of their checksum.
+        """
         if encryption is not None:
             return hidden_etag(encryption, algorithm.encode() + digest)
         if self._md5_always or content.size_bytes <= MD5_BYTES_MAX:
-            return digest_of("md5", pieces_of(content, 0, content.size_bytes)).hex()
+            pieces = pieces_of(content, 0, content.size_bytes) if self.faithful else (algorithm.encode() + digest,)
+            return digest_of("md5", pieces).hex()
         return opaque_etag(algorithm.encode() + digest)
 
     def _target(self, size_bytes: int, *, in_parts: bool) -> _Target:
@@ -288,14 +298,18 @@ class XmlDocument:
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
         """Which declared checksums were right, and the error if one was not."""
         if len(self._data) > _DOCUMENT_BYTES_MAX:
-            message = "Your request was too big."
-            return {}, S3Error(status=400, code="MaxMessageLengthExceeded", message=message)
+            return {}, too_big()
         return judged(self._verifier, trailers)
 
     @property
     def data(self) -> bytes:
         """The document."""
         return bytes(self._data)
+
+
+def too_big() -> S3Error:
+    """The error for a document that is too large."""
+    return S3Error(status=400, code="MaxMessageLengthExceeded", message="Your request was too big.")
 
 
 def _noise_content(noise: NoiseBlock, size_bytes: int, digest: bytes) -> Content:

@@ -21,7 +21,7 @@ from s3bench.s3.emulator.directory_bucket import SESSION_MODE, SESSION_TOKEN
 from s3bench.s3.emulator.documents import document, element, group, iso_time
 from s3bench.s3.emulator.encryption import completed_headers
 from s3bench.s3.emulator.lookup import find_bucket
-from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.emulator.operation import Operation, not_implemented
 from s3bench.s3.emulator.store import ObjectStore
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead
@@ -32,6 +32,7 @@ SESSION_S = 300
 """How long a session lasts."""
 
 _QUERY_TOKEN = "X-Amz-S3session-Token="  # noqa: S105 (the name of a query parameter)
+_COPIES = frozenset({Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY})
 _DIGEST_BYTES = 32
 _KNOWN_MAX = 1024
 
@@ -80,12 +81,9 @@ class Sessions:
 
         Raises `S3Error` for a token that is unknown or has expired, and for what the session does not allow.
         """
-        token = head.fields.get(SESSION_TOKEN)
+        token = _token_of(head)
         if token is None:
-            place = head.query.find(_QUERY_TOKEN)
-            if place < 0:
-                return None
-            token = decode(head.query[place + len(_QUERY_TOKEN) :].partition("&")[0])
+            return None
         session = self._read(token)
         if session is None:
             message = "The provided token is malformed or otherwise not valid."
@@ -93,7 +91,7 @@ class Sessions:
         if now_s >= session.expires_s:
             raise S3Error(status=400, code="ExpiredToken", message="The provided token has expired.")
         if session.bucket not in {"", bucket} or (session.is_read_only and head.method not in {"GET", "HEAD"}):
-            raise S3Error(status=403, code="AccessDenied", message="Access Denied")
+            raise _access_denied()
         return session
 
     def _parse(self, token: str) -> ExpressSession | None:
@@ -118,6 +116,30 @@ class Sessions:
 
     def _digest(self, purpose: bytes, claims: bytes) -> bytes:
         return hmac.digest(self._secret, purpose + b"\0" + claims, "sha256")
+
+
+def check_session(operation: Operation, head: RequestHead) -> None:
+    """Reject a copy in a session, which is for one bucket: its source could be in any other. Raises `S3Error`.
+
+    S3 wants the credentials of the account for both copies
+    (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html and
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html), and AWS's SDKs send no token with them.
+    """
+    if operation in _COPIES and _token_of(head) is not None:
+        raise _access_denied()
+
+
+def _token_of(head: RequestHead) -> str | None:
+    """Give the token that a request has, in a header or in its query."""
+    token = head.fields.get(SESSION_TOKEN)
+    if token is not None:
+        return token
+    place = head.query.find(_QUERY_TOKEN)
+    return None if place < 0 else decode(head.query[place + len(_QUERY_TOKEN) :].partition("&")[0])
+
+
+def _access_denied() -> S3Error:
+    return S3Error(status=403, code="AccessDenied", message="Access Denied")
 
 
 class SessionOperations:

@@ -4,17 +4,25 @@ from s3bench.s3.emulator.call import Call, Headers
 from s3bench.s3.emulator.cross_origin import parse_rules, preflight_headers, render_rules, response_headers
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known
+from s3bench.s3.emulator.memory import Memory
+from s3bench.s3.emulator.receiving import too_big
 from s3bench.s3.emulator.store import ObjectStore
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
 
+_CONFIGURATION_BYTES_MAX = 64 * 1024
+"""Largest document (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutBucketCors.html)."""
+
+_BYTES_PER_BYTE = 2  # of memory, for each byte of a document: a short text takes more than its element
+
 
 class SharingOperations:
     """What can be done to the CORS configuration of a bucket, and by it."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, memory: Memory) -> None:
         self._store = store
+        self._memory = memory
 
     def rules(self, call: Call) -> Reply:
         """Give the configuration. Raises `S3Error` where there is none."""
@@ -25,14 +33,19 @@ class SharingOperations:
         return call.reply(200, (), render_rules(rules))
 
     def set_rules(self, call: Call) -> Reply:
-        """Replace the configuration."""
+        """Replace the configuration. Raises `S3Error` where it is too large, or memory is short."""
         bucket = find_bucket(self._store, call.bucket)
-        bucket.cors_rules = parse_rules(parse_known(call.body, "CORSConfiguration"))
+        if len(call.body) > _CONFIGURATION_BYTES_MAX:
+            raise too_big()
+        rules = parse_rules(parse_known(call.body, "CORSConfiguration"))
+        bucket.cors_hold = self._memory.hold(_BYTES_PER_BYTE * len(call.body))
+        bucket.cors_rules = rules
         return call.reply(200)
 
     def delete_rules(self, call: Call) -> Reply:
         """Remove the configuration."""
-        find_bucket(self._store, call.bucket).cors_rules = ()
+        bucket = find_bucket(self._store, call.bucket)
+        bucket.cors_rules, bucket.cors_hold = (), None
         return call.reply(204)
 
     def preflight(self, call: Call) -> Reply:

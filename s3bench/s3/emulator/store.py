@@ -1,7 +1,8 @@
 """The state of an S3 account: buckets, and in each the versions of every key and the uploads that are under way.
 
 Versioning: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html. Pure: no HTTP, no bytes; ids come
-from a seed, so that two runs that do the same have the same ids, in whatever order requests arrive.
+from a seed, the key and how often it was written, so that two runs that do the same have the same ids, in whatever
+order requests arrive. No id is given twice.
 """
 
 import base64
@@ -31,7 +32,7 @@ PARTS_MAX = 10_000
 """How many parts an object may have (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
 
 _ID_DIGITS = 20  # of the 32 characters of a version id; the others are a checksum of them
-_COUNTS_MAX = 10_000  # keys of a bucket whose versions or uploads of old are remembered, so that no id comes again
+_COUNTS_MAX = 10_000  # names of which `_Counts` remembers each count
 
 
 Tags = tuple[tuple[str, str], ...]
@@ -65,7 +66,10 @@ class Checksum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPart:
-    """One part of an upload, or of the object that came of it. `modified_s` is in seconds since 1970."""
+    """One part of an upload, or of the object that came of it. `modified_s` is in seconds since 1970.
+
+    `hold` accounts for what is kept about it.
+    """
 
     number: int
     content: Content
@@ -73,6 +77,7 @@ class StoredPart:
     digest: bytes
     checksum: Checksum
     modified_s: float
+    hold: Hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +105,7 @@ class Version(msgspec.Struct, kw_only=True, eq=False):
     """One version of a key; a delete marker has no content.
 
     `etag` is without quotes. `parts` are those of the multipart upload `upload_id`, and `checksum_asked` is whether
-    that named the algorithm of the checksum. `hold` accounts for what is kept about it.
+    that named the algorithm of the checksum. `hold` accounts for what is kept about it, without its parts.
     `reply` is the rendered reply to a plain read, good as long as the Date header is `reply_date`.
     """
 
@@ -148,6 +153,28 @@ class Upload:
     overtaken: bool = False
 
 
+class _Counts:
+    """How many things were made under each name, so that none gets the number of an earlier one.
+
+    Only the last `_COUNTS_MAX` names are remembered. A name that is not counts from the highest number forgotten.
+    """
+
+    __slots__ = ("_by_name", "_forgotten_max")
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, int] = {}
+        self._forgotten_max = 0
+
+    def __getitem__(self, name: str) -> int:
+        return self._by_name.get(name, self._forgotten_max)
+
+    def __setitem__(self, name: str, count: int) -> None:
+        self._by_name.pop(name, None)  # the name set last stands last
+        self._by_name[name] = count
+        if len(self._by_name) > _COUNTS_MAX:
+            self._forgotten_max = max(self._forgotten_max, self._by_name.pop(next(iter(self._by_name))))
+
+
 class Key:
     """All versions of one key, newest first."""
 
@@ -169,10 +196,11 @@ class Bucket:
 
     `encryption` is that of objects whose writes do not ask for one, `None` for SSE-S3; `encryption_was_set` is whether
     a request chose it. Where it `is_locking`, versions can have locks, and new ones have the `default_retention`.
-    `kms_key` is the only key of a directory bucket ever, empty as long as it had none.
+    `kms_key` is the only key of a directory bucket ever, empty as long as it had none. `generation` is a number that no
+    earlier bucket of the name had, so that none of its ids comes again.
     """
 
-    def __init__(self, name: str, created_s: float, seed: int, region: str) -> None:
+    def __init__(self, name: str, created_s: float, seed: int, region: str, *, generation: int = 0) -> None:
         self.name = name
         self.region = region
         self.is_directory = is_directory_bucket(name)
@@ -181,6 +209,7 @@ class Bucket:
         self.kms_key = ""
         self.location_type = "AvailabilityZone"  # of a directory bucket
         self.cors_rules: tuple[CorsRule, ...] = ()
+        self.cors_hold: Hold | None = None  # accounts for the rules
         self.is_locking = False
         self.default_retention: DefaultRetention | None = None
         self.created_s = created_s
@@ -190,8 +219,9 @@ class Bucket:
         self.uploads: SortedDict[tuple[str, str], Upload] = SortedDict()
         self.versions = 0  # of all keys, delete markers too
         self._seed = seed
-        self._begun: dict[str, int] = {}  # uploads begun of a key
-        self._gone: dict[str, int] = {}  # versions ever made of a key that has none any more
+        self._id_seed = f"{seed}\0{generation}" if generation else str(seed)
+        self._begun = _Counts()  # uploads begun of a key
+        self._gone = _Counts()  # versions ever made of a key that has none any more
 
     @property
     def empty(self) -> bool:
@@ -240,18 +270,16 @@ class Bucket:
         if self.versioning is not Versioning.ENABLED:
             return NULL_VERSION
         found = self.keys.get(key)
-        return self._version_id(key, self._gone.get(key, 0) if found is None else found.made)
+        return self._version_id(key, self._gone[key] if found is None else found.made)
 
     def next_upload_id(self, key: str) -> str:
         """Give the id of an upload that begins now: of one key's, each sorts behind those before.
 
         ListMultipartUploads is in the order of the uploads' beginning, and goes on behind an id in the order of ids.
         """
-        count = self._begun.pop(key, 0) + 1
-        while (key, upload_id := f"{count:08x}{self._id('upload', key, count)}") in self.uploads:
-            count += 1
-        _remember(self._begun, key, count)
-        return upload_id
+        count = self._begun[key] + 1
+        self._begun[key] = count
+        return f"{count:08x}{self._id('upload', key, count)}"
 
     def etag_of_new(self, key: str, etag: str) -> str:
         """Give the ETag of a version that is put now, by that of its bytes: in a directory bucket it has no MD5.
@@ -268,7 +296,8 @@ class Bucket:
         """Make `version` the newest of its key; a null version takes the place of the one before."""
         found = self.keys.get(version.key)
         if found is None:
-            found = self.keys[version.key] = Key(self._gone.pop(version.key, 0))
+            made = 0 if self.versioning is Versioning.NEVER else self._gone[version.key]
+            found = self.keys[version.key] = Key(made)
         if version.version_id == NULL_VERSION:
             self._drop_null(found)
         found.made += 1
@@ -288,7 +317,7 @@ class Bucket:
         if not found.versions:
             del self.keys[key]
             if self.versioning is not Versioning.NEVER:
-                _remember(self._gone, key, found.made)
+                self._gone[key] = found.made
         return version
 
     def could_have(self, version_id: str) -> bool:
@@ -315,7 +344,7 @@ class Bucket:
         return self._sealed(self._id("version", key, number)[:_ID_DIGITS])
 
     def _id(self, kind: str, key: str, count: int) -> str:
-        seed = f"{self._seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")
+        seed = f"{self._id_seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")
         return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=24).digest()).decode().rstrip("=")
 
     def _sealed(self, digits: str) -> str:
@@ -325,12 +354,6 @@ class Bucket:
         return digits + seal
 
 
-def _remember(counts: dict[str, int], key: str, count: int) -> None:
-    counts[key] = count
-    if len(counts) > _COUNTS_MAX:
-        del counts[next(iter(counts))]
-
-
 class ObjectStore:
     """All buckets of the account."""
 
@@ -338,11 +361,14 @@ class ObjectStore:
         self.buckets: SortedDict[str, Bucket] = SortedDict()
         self._seed = seed
         self._region = region
+        self._made = _Counts()  # buckets ever made of a name
         self.asked_to_encrypt = False
 
     def make(self, name: str, now_s: float) -> Bucket:
         """Make the bucket `name`, which is not there yet."""
-        bucket = self.buckets[name] = Bucket(name, now_s, self._seed, self._region)
+        generation = self._made[name]
+        self._made[name] = generation + 1
+        bucket = self.buckets[name] = Bucket(name, now_s, self._seed, self._region, generation=generation)
         return bucket
 
     def note_encryption(self, fields: Mapping[str, str], description: Description) -> None:

@@ -34,7 +34,7 @@ class TagOperations:
     def _tag(self, call: Call, tags: tuple[tuple[str, str], ...], status: int) -> Reply:
         bucket, version = self._tagged(call)
         new = replace(version.description, tags=tags)
-        version.hold = self._writes.hold(version.key, new, len(version.parts), reserve=True)  # the old one goes then
+        version.hold = self._writes.hold(version.key, new, reserve=True)  # the old one goes then
         version.description = new
         version.reply = version.reply_date = None
         return call.reply(status, version_headers(bucket, version))

@@ -4,7 +4,6 @@ An upload has 1 to 10,000 parts of 5 MiB to 5 GiB, the last one of any size
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
 """
 
-import base64
 import hashlib
 import re
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from s3bench.s3.emulator.addressing import BucketAddressing
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
-from s3bench.s3.emulator.copying import copy_source
+from s3bench.s3.emulator.copying import check_copied_size, copied_digest, copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import XmlElement, document, element, group, iso_time, malformed
 from s3bench.s3.emulator.encryption import check_key, check_part, completed_headers, read_headers, written_headers
@@ -43,7 +42,6 @@ PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3
 _PARTS_LISTED_MAX = 1000
 _COPIED_RANGE = re.compile(r"bytes=([0-9]{1,19})-([0-9]{1,19})")
-_UPLOAD_BYTES = 1024  # what is kept about an upload, about
 
 
 def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
@@ -78,7 +76,7 @@ class UploadOperations:
             description=description,
             algorithm=algorithm,
             composite=composite,
-            hold=self._intentions.memory.hold(_UPLOAD_BYTES + len(call.key)),
+            hold=self._writes.hold(call.key, description),
         )
         self._store.note_encryption(call.fields, upload.description)
         bucket.uploads[call.key, upload.upload_id] = upload
@@ -118,10 +116,9 @@ class UploadOperations:
         check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         assert source.content is not None
         start, end = _copied_range(call.fields.get("x-amz-copy-source-range"), source.content.size_bytes)
-        if end - start > PART_BYTES_MAX:
-            raise too_large(end - start)
+        check_copied_size(end - start)
         algorithm = upload.algorithm or DEFAULT_ALGORITHM
-        digest = self._copied_digest(source, start, end, algorithm)
+        digest = copied_digest(source, start, end, algorithm, faithful=self._intentions.faithful)
         content = Stretches(self._cut(source.content, start, end))
         etag = self._intentions.etag_of(content, algorithm, digest, upload.description.encryption)
         checksum = Checksum(algorithm=algorithm, value=base64_of(digest))
@@ -176,7 +173,8 @@ class UploadOperations:
     def complete(self, call: Call) -> Reply:
         """Make the object out of the parts that the client names."""
         bucket = find_bucket(self._store, call.bucket)
-        made = _made(bucket, call)
+        upload_id = call.query.get("uploadId", "")
+        made = None if (call.key, upload_id) in bucket.uploads else _made(bucket, call.key, upload_id)
         upload = self._upload(call) if made is None else None
         if not call.body:
             raise _invalid_request("You must specify at least one part")
@@ -187,7 +185,7 @@ class UploadOperations:
                 raise _no_such_upload(made.upload_id)
             return self._completion(call, bucket, made)
         parts = _chosen(upload, named)
-        if bucket.is_directory:
+        if bucket.is_directory or upload.composite:
             _check_consecutive(upload, parts)
         check_part(call.fields, upload.description.encryption, needed=False)
         size_bytes = sum(part.content.size_bytes for part in parts)
@@ -229,30 +227,20 @@ class UploadOperations:
     def _upload(self, call: Call) -> Upload:
         return find_upload(find_bucket(self._store, call.bucket), call.key, call.query.get("uploadId", ""))
 
-    @staticmethod
     def _keep(
-        upload: Upload, call: Call, number: int, content: Content, etag: str, digest: bytes, checksum: Checksum
+        self, upload: Upload, call: Call, number: int, content: Content, etag: str, digest: bytes, checksum: Checksum
     ) -> StoredPart:
         part = StoredPart(
-            number=number, content=content, etag=etag, digest=digest, checksum=checksum, modified_s=call.now_s
+            number=number,
+            content=content,
+            etag=etag,
+            digest=digest,
+            checksum=checksum,
+            modified_s=call.now_s,
+            hold=self._intentions.hold_part(),
         )
         upload.parts[number] = part
         return part
-
-    def _copied_digest(self, source: Version, start: int, end: int, algorithm: str) -> bytes:
-        """Give the checksum of a copied part: known of a whole object, computed of a range, made up of discarded bytes.
-
-        The last ones cannot be computed, and computing what noise would have takes as long as moving it.
-        """
-        content, known = source.content, source.checksum
-        assert content is not None
-        whole = (start, end) == (0, content.size_bytes)
-        if whole and known is not None and known.algorithm == algorithm and not known.composite:
-            return base64.b64decode(known.value)
-        if self._intentions.faithful:
-            return digest_of(algorithm, pieces_of(content, start, end))
-        seed = f"{source.etag} {start} {end}".encode()
-        return hashlib.blake2b(seed, digest_size=len(digest_of(algorithm, ()))).digest()
 
     def _cut(self, content: Content, start: int, end: int) -> tuple[Stretch, ...]:
         """Give a range of `content` as stretches: shared where it lies in memory, else written there."""
@@ -345,9 +333,9 @@ def _check_algorithm(upload: Upload, declared: set[str]) -> None:
     raise _invalid_request(message)
 
 
-def _made(bucket: Bucket, call: Call) -> Version | None:
+def _made(bucket: Bucket, key: str, upload_id: str) -> Version | None:
     """Give the object that was made of the upload already: S3 repeats the response where the first one was lost."""
-    upload_id, found = call.query.get("uploadId", ""), bucket.keys.get(call.key)
+    found = bucket.keys.get(key)
     if found is None or not upload_id:
         return None
     return next((version for version in found.versions if version.upload_id == upload_id), None)
@@ -389,7 +377,10 @@ def _check_consecutive(upload: Upload, parts: tuple[StoredPart, ...]) -> None:
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompletedPart.html
     """
     if any(part.number != number for number, part in enumerate(parts, 1)):
-        message = "The part numbers must start at 1 and be consecutive in a directory bucket."
+        message = (
+            "The part numbers must start at 1 and be consecutive in a directory bucket, and where each part has a "
+            "checksum."
+        )
         raise S3Error(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
 
 

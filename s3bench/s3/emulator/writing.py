@@ -24,7 +24,7 @@ from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
 
 _VERSION_BYTES = 1024
-"""What is kept about a version beside its bytes and what its client says about it, about."""
+"""What is kept about a version or an upload beside its bytes and what its client says about it, about."""
 
 
 class WriteOperations:
@@ -74,7 +74,7 @@ class WriteOperations:
         parts: tuple[StoredPart, ...] = ()
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         if current is not None:
-            parts = appended_parts(current, received, content, call.now_s)
+            parts = appended_parts(current, received, content, self._intentions, call.now_s)
             checksum = appended_checksum(current, received.digest(), content.size_bytes)
             content, description = appended_content(current, content, self._intentions), current.description
         version = self.keep(
@@ -106,7 +106,7 @@ class WriteOperations:
             key=call.key,
             version_id=bucket.next_version_id(call.key),
             modified_s=call.now_s,
-            hold=self.hold(call.key, description, len(parts)),
+            hold=self.hold(call.key, description),
             content=content,
             etag=bucket.etag_of_new(call.key, etag),
             checksum=checksum,
@@ -120,12 +120,12 @@ class WriteOperations:
         self._store.note_encryption(call.fields, description)
         return version
 
-    def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
-        """Charge what is kept about a version of `key`. Raises `S3Error` beyond the memory limit."""
+    def hold(self, key: str, description: Description, *, reserve: bool = False) -> Hold:
+        """Charge what is kept about a version or an upload of `key`. Raises `S3Error` beyond the memory limit."""
         size_bytes = _VERSION_BYTES + len(key) + description.text_bytes
         if description.encryption is not None:
             size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
-        return self._intentions.memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
+        return self._intentions.memory.hold(size_bytes, reserve=reserve)
 
 
 def put_headers(etag: str, checksum: Checksum, encryption: Encryption | None) -> list[tuple[str, str]]:

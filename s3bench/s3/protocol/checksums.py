@@ -12,12 +12,17 @@ import importlib
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
+from urllib.parse import unquote
 
 import msgspec
 
 from s3bench.s3.protocol.http import RequestHead
 
+PAYLOAD_HASH_PARAMETER = "X-Amz-Content-Sha256="
+"""How the hash of a body begins in the query of a presigned request."""
+
 _HEADER = "x-amz-checksum-"
+_PAYLOAD_HASH = "x-amz-content-sha256"
 _SHA256_HEX_DIGITS = 64
 
 
@@ -179,6 +184,10 @@ def declared_checksums(head: RequestHead) -> list[DeclaredChecksum]:
         value = fields[field]
         if name != "content-sha256" or len(value) == _SHA256_HEX_DIGITS:  # or UNSIGNED-PAYLOAD, STREAMING-...
             declared.append(DeclaredChecksum(name, algorithm, field, value))
+    if PAYLOAD_HASH_PARAMETER in head.query and _PAYLOAD_HASH not in fields:
+        value = _parameter(head.query, PAYLOAD_HASH_PARAMETER)
+        if len(value) == _SHA256_HEX_DIGITS:
+            declared.append(DeclaredChecksum("content-sha256", "sha256", _PAYLOAD_HASH, value))
     if not _cover_body(head):
         return [checksum for checksum in declared if not checksum.field.startswith(_HEADER)]
     if "x-amz-trailer" in fields:
@@ -188,6 +197,12 @@ def declared_checksums(head: RequestHead) -> list[DeclaredChecksum]:
             if name != field and name in _ALGORITHMS:
                 declared.append(DeclaredChecksum(name, name, field, None))
     return declared
+
+
+def _parameter(query: str, beginning: str) -> str:
+    """Give the value of the first parameter in a raw query that begins with a name and its `=`; else nothing."""
+    pairs = (pair for pair in query.split("&") if pair.startswith(beginning))
+    return unquote(next(pairs, "").removeprefix(beginning))
 
 
 def _cover_body(head: RequestHead) -> bool:
@@ -215,7 +230,7 @@ def _checksum_fields(fields: tuple[str, ...]) -> tuple[_ChecksumField, ...]:
         _ChecksumField(name, algorithm, field)
         for name, algorithm, field in (
             ("md5", "md5", "content-md5"),
-            ("content-sha256", "sha256", "x-amz-content-sha256"),
+            ("content-sha256", "sha256", _PAYLOAD_HASH),
         )
         if field in fields
     ]

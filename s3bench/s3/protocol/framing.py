@@ -16,6 +16,10 @@ from s3bench.s3.protocol.http import LENGTH_MAX, BadRequest, RequestHead
 LINE_BYTES_MAX = 8 * 1024
 TRAILER_BYTES_MAX = 16 * 1024
 
+AWS_CHUNK_BYTES_MIN = 8 * 1024
+"""Least size of an aws-chunk that others follow (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html).
+The status of the error is that of S3: https://github.com/aws/aws-sdk-cpp/issues/3132."""
+
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _HEX = b"0123456789abcdefABCDEF"
 _FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\0]*?)[ \t]*")
@@ -92,11 +96,12 @@ class Sized:
 class Chunked:
     """A chunked or, with `aws`, an aws-chunked body; `check` sees its chunks, and then none may be skipped.
 
+    Of aws-chunks only the last one with data may be small.
     AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF. In HTTP's own
     framing a bare LF is refused: others could read it as the end of the trailer, where the next request would begin.
     """
 
-    __slots__ = ("_aws", "_check", "_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")
+    __slots__ = ("_aws", "_check", "_expects", "_left", "_line", "_small", "_trailer_bytes", "ended", "trailers")
 
     def __init__(self, check: ChunkCheck | None = None, *, aws: bool = False) -> None:
         self._check = check
@@ -104,6 +109,7 @@ class Chunked:
         self.ended = False
         self.trailers: dict[str, str] = {}
         self._left = 0  # payload bytes left of the current chunk
+        self._small = False  # whether the current chunk must be the last one
         self._line = b""  # the part of the current line that has arrived
         self._expects = _SIZE
         self._trailer_bytes = 0
@@ -176,6 +182,11 @@ class Chunked:
         self._left = int(digits, 16)
         if self._left > LENGTH_MAX:
             raise BadRequest(f"a chunk size is beyond 2**63 - 1: {line[:40]!r}")
+        if self._aws and self._left:
+            if self._small:
+                why = f"Only the last chunk is allowed to have a size less than {AWS_CHUNK_BYTES_MIN} bytes"
+                raise BadRequest(why, status=403, code="InvalidChunkSizeError")
+            self._small = self._left < AWS_CHUNK_BYTES_MIN
         self._expects = _CHUNK_END if self._left else _TRAILER
         if self._check is not None:
             self._check.chunk_begins(extension)

@@ -159,7 +159,9 @@ def _with_framing(
     old = version == "HTTP/1.0"
     if version != "HTTP/1.1" and not old:
         raise _bad_version(version)
-    if "host" not in fields and not old:
+    if old:
+        fields.pop("expect", None)  # RFC 9110 10.1.1: HTTP/1.0 has no 100 Continue
+    elif "host" not in fields:
         raise BadRequest("the Host header is missing (RFC 9112 3.2)")
     length, chunked = _body_framing(fields, old=old)
     closing = old or "close" in fields.get("connection", "").lower()

@@ -34,18 +34,12 @@ from s3bench.s3.signing.sigv4 import (
     sign_old,
     string_to_sign,
 )
-from s3bench.s3.signing.streaming import (
-    STREAMING,
-    STREAMING_TRAILER,
-    STREAMING_UNSIGNED_TRAILER,
-    ChunkSigner,
-    ChunkVerifier,
-)
+from s3bench.s3.signing.streaming import STREAMING, STREAMING_PAYLOADS, STREAMING_TRAILER, ChunkSigner, ChunkVerifier
 
 SKEW_S_MAX = 15 * 60
 """How far a request's clock may be from ours."""
 
-_SPECIAL_PAYLOADS = frozenset({UNSIGNED_PAYLOAD, STREAMING, STREAMING_TRAILER, STREAMING_UNSIGNED_TRAILER})
+_SPECIAL_PAYLOADS = STREAMING_PAYLOADS | {UNSIGNED_PAYLOAD}
 _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 
 

@@ -143,6 +143,9 @@ def parameters_in_query(head: RequestHead) -> SignatureParameters:
     timestamp, signed_s = at
     if not timestamp.startswith(credential.date):
         raise _parameters(_date_differs(credential.date, timestamp))
+    payload = given.get("X-Amz-Content-Sha256", "")
+    if payload.startswith("STREAMING-"):  # a body is framed only where the header says so
+        raise invalid_payload_hash()
     return SignatureParameters(
         credential.access_key,
         credential.date,
@@ -152,7 +155,7 @@ def parameters_in_query(head: RequestHead) -> SignatureParameters:
         timestamp,
         signed_s,
         canonical_query(head.query, without="X-Amz-Signature"),
-        head.fields.get("x-amz-content-sha256") or given.get("X-Amz-Content-Sha256") or UNSIGNED_PAYLOAD,
+        head.fields.get("x-amz-content-sha256") or payload or UNSIGNED_PAYLOAD,
         _parse_expires(given["X-Amz-Expires"]),
         credential.service,
     )
@@ -221,6 +224,12 @@ def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Er
 def incorrect_service(service: str, expected: str, fault: Fault) -> S3Error:
     """The error for a signature for another service."""
     return fault(f'incorrect service "{service}". This endpoint belongs to "{expected}".')
+
+
+def invalid_payload_hash() -> S3Error:
+    """The error for a `STREAMING-` payload hash where no signatures of chunks are checked."""
+    message = "The value of x-amz-content-sha256 header is invalid."
+    return S3Error(status=400, code="InvalidRequest", message=message)
 
 
 def unsupported_mechanism() -> S3Error:

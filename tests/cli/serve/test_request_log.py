@@ -102,6 +102,15 @@ def test_a_presigned_url_keeps_its_secrets_out_of_the_log(render: Any) -> None:
         "b'PUT / HTTP/1.1\\r\\nAuthorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/x, Signature=5ecre7'",
         "b'PUT / HTTP/1.1\\r\\nAuthorization: Bearer 5ecre7'",
         "not a header line: 'x-amz-server-side-encryption-customer-key: 5ecre7'",
+        "/k?X-Amz-S3session-Token=T0ken%2F&a",
+        "/k?X-Amz-Server-Side-Encryption-Customer-Key=5ecre7/+%3D&a",
+        "/k?x-amz-copy-source-server-side-encryption-customer-key=5ecre7",
+        "not a header line: 'x-amz-s3session-token: T0ken'",
+        "not a header line: 'x-amz-s3session-token : T0ken'",
+        "not a header line: 'X-Amz-Security-Token\t: T0ken'",
+        "not a header line: 'x-amz-copy-source-server-side-encryption-customer-key : 5ecre7'",
+        "not a header line: 'authorization : AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/x, Signature=5ecre7'",
+        'not a header line: \'"x-amz-security-token": "T0ken"\'',
     ],
 )
 def test_secrets_are_found_wherever_a_fault_quotes_them(text: str) -> None:
@@ -114,6 +123,10 @@ def test_secrets_are_found_wherever_a_fault_quotes_them(text: str) -> None:
 def test_what_is_no_secret_stays() -> None:
     text = "/b?list-type=2&continuation-token=abc&prefix=Signature/of&signature-version=4"
     assert redact_target(text) == text
+    digest = (
+        "/b/k?x-amz-server-side-encryption-customer-key-MD5=abc&x-amz-server-side-encryption-customer-algorithm=AES256"
+    )
+    assert redact_target(digest) == digest
 
 
 def test_a_key_cannot_break_the_line_or_reach_the_terminal() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s3bench.s3.emulator.addressing import Scheme
 from s3bench.s3.protocol.exchange import NO_BODY
 from s3bench.s3.protocol.http import parse_head
-from tests.s3.emulator.asking import DATE_LINE, NOON_S, Answer, Asker, Pending
+from tests.s3.emulator.asking import BUCKET, DATE_LINE, NOON_S, Answer, Asker, Pending
 
 MIB = 1 << 20
 VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
@@ -229,6 +229,7 @@ def test_not_modified_repeats_the_headers_that_caches_live_by(s3: Asker) -> None
     etag = s3.ask("GET", "k").headers["etag"]
     answer = s3.ask("GET", "k", headers={"if-none-match": etag})
     assert (answer.status, answer.body) == (304, b"")
+    assert "content-length" not in answer.headers  # RFC 9110 8.6: it would be that of the object
     assert (answer.headers["etag"], answer.headers["cache-control"]) == (etag, "max-age=1")
     assert "x-amz-meta-m" not in answer.headers
 
@@ -621,3 +622,58 @@ def test_a_redirect_goes_to_a_page_or_to_a_url(s3: Asker, location: str) -> None
 def test_a_content_type_that_cannot_be_sent_back_is_refused(s3: Asker) -> None:
     for headers in ({"content-type": "a\x01b"}, {"content-type": "a\x7fb", "x-amz-meta-a": "b"}):
         assert s3.ask("PUT", "key", headers=headers).code == "InvalidArgument"
+
+
+@pytest.mark.parametrize(
+    ("method", "key", "name"),
+    [("DELETE", "", "versioning"), ("DELETE", "k", "uploads"), ("PUT", "k", "versions"), ("POST", "", "uploads")],
+)
+def test_a_sub_resource_of_something_else_never_means_the_plain_operation(
+    s3: Asker, method: str, key: str, name: str
+) -> None:
+    if key:
+        s3.ask("PUT", key, body=b"kept")
+    answer = s3.ask(method, key, query={name: ""}, body=b"other" if method == "PUT" else b"")
+    assert (answer.status, answer.code) == (405, "MethodNotAllowed")
+    assert s3.ask("HEAD").status == 200
+    if key:
+        assert s3.ask("GET", "k").body == b"kept"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_a_key_needs_a_bucket_before_it(s3: Asker, method: str) -> None:
+    assert s3.ask(method, f"{BUCKET}/k", bucket="").code == "InvalidBucketName"  # //bucket/k
+
+
+@pytest.mark.parametrize("payload", ["AWS4-HMAC-SHA256-PAYLOAD", "AWS4-HMAC-SHA256-PAYLOAD-TRAILER"])
+def test_a_body_in_signed_chunks_is_for_object_data_alone(s3: Asker, payload: str) -> None:
+    s3.ask("PUT", "k", body=b"kept")
+    signed = {"x-amz-content-sha256": f"STREAMING-{payload}"}
+    body = b"<Delete><Object><Key>k</Key></Object></Delete>"
+    md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
+    for answer in (
+        s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5, **signed}),
+        s3.ask("PUT", query={"versioning": ""}, body=VERSIONED, headers=signed),
+        s3.ask("PUT", "copy", headers={"x-amz-copy-source": "bucket/k", **signed}),
+        s3.ask("GET", "k", headers=signed),
+        s3.ask("GET", headers=signed),
+    ):
+        assert (answer.status, answer.code) == (400, "InvalidRequest")
+        assert answer.texts("Message") == ["The value of x-amz-content-sha256 header is invalid."]
+    assert s3.ask("GET", "k").body == b"kept"
+
+
+@pytest.mark.parametrize("size_bytes", [1, 100_000])
+def test_the_payload_hash_of_a_presigned_request_is_compared_with_its_body(s3: Asker, size_bytes: int) -> None:
+    body = bytes(size_bytes)
+    query = {"X-Amz-Content-Sha256": hashlib.sha256(body).hexdigest()}
+    assert s3.ask("PUT", "k", query=query, body=body).status == 200
+    assert s3.ask("PUT", "k", query=query, body=b"\1" * size_bytes).code == "XAmzContentSHA256Mismatch"
+    assert s3.ask("GET", "k").body == body
+
+
+def test_a_domain_may_be_written_in_capitals() -> None:
+    s3 = Asker(domain="Storage.EXAMPLE")
+    s3.ask("PUT", "k", body=b"x")
+    head = "GET /k HTTP/1.1\r\nHost: bucket.storage.example:80"
+    assert Pending(s3.emulator, head.encode(), b"").finish().body == b"x"

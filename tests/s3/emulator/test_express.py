@@ -104,6 +104,20 @@ def test_a_read_only_session_does_not_write(s3: Express) -> None:
     assert s3.ask("GET", "k").body == b"x"
 
 
+@pytest.mark.parametrize("source", [BUCKET, OTHER, PLAIN])
+def test_a_session_copies_nothing(s3: Express, source: str) -> None:
+    s3.ask("PUT", "k", body=b"secret", bucket=source)
+    upload = {"uploadId": s3.ask("POST", "c", query={"uploads": ""}).texts("UploadId")[0], "partNumber": "1"}
+    copying, token = {"x-amz-copy-source": f"{source}/k"}, s3.token()
+    for query in ({}, upload):
+        in_header = s3.ask("PUT", "c", query=query, headers={**copying, TOKEN: token})
+        in_query = s3.ask("PUT", "c", query={**query, "X-Amz-S3session-Token": token}, headers=copying)
+        assert (in_header.code, in_query.code) == ("AccessDenied", "AccessDenied")
+    assert s3.ask("GET", "c").code == "NoSuchKey"
+    assert s3.ask("PUT", "c", headers=copying).status == 200
+    assert s3.ask("PUT", "c", query=upload, headers=copying).status == 200
+
+
 def test_sessions_of_other_keys_are_unknown() -> None:
     token = Express().token()
     other = Express(seed=1)
@@ -525,6 +539,8 @@ def test_boto3_sends_large_files_in_parts(signed: Any, tmp_path: Any) -> None:
     assert (tmp_path / "landed").read_bytes() == file.read_bytes()
     signed.copy_object(Bucket=BUCKET, Key="copy", CopySource={"Bucket": BUCKET, "Key": "big"})
     assert signed.head_object(Bucket=BUCKET, Key="copy")["ContentLength"] == file.stat().st_size
+    signed.copy({"Bucket": BUCKET, "Key": "big"}, BUCKET, "copied in parts")
+    assert signed.head_object(Bucket=BUCKET, Key="copied in parts")["ContentLength"] == file.stat().st_size
 
 
 def test_boto3_makes_presigned_urls_with_a_session(signed: Any) -> None:

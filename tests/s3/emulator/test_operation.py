@@ -46,6 +46,17 @@ def test_method_target_query_and_headers_tell_the_operation(
         ("GET", "b", "k", "torrent", "NotImplemented"),
         ("POST", "b", "k", "select&select-type=2", "NotImplemented"),
         ("PUT", "b", "k", "partNumber=1", "InvalidArgument"),
+        ("DELETE", "b", "", "versioning", "MethodNotAllowed"),
+        ("DELETE", "b", "", "uploadId=1", "MethodNotAllowed"),
+        ("GET", "b", "", "list-type=2&delete", "MethodNotAllowed"),
+        ("POST", "b", "", "uploads", "MethodNotAllowed"),
+        ("PUT", "b", "k", "uploads", "MethodNotAllowed"),
+        ("PUT", "b", "k", "uploadId=1&partNumber=1&versions", "MethodNotAllowed"),
+        ("PUT", "b", "k", "lifecycle", "MethodNotAllowed"),
+        ("DELETE", "b", "k", "uploads", "MethodNotAllowed"),
+        ("HEAD", "b", "k", "attributes", "MethodNotAllowed"),
+        ("GET", "", "", "versioning", "MethodNotAllowed"),
+        ("GET", "", "b/k", "", "InvalidBucketName"),
     ],
 )
 def test_what_is_not_there_is_refused_by_name(method: str, bucket: str, key: str, query: str, code: str) -> None:

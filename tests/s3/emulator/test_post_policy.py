@@ -518,3 +518,17 @@ def test_the_end_of_a_file_is_found_wherever_pieces_are_cut(file: bytes, cuts: l
         found += b"".join(bytes(part) for part in reader.feed(memoryview(wire)[at : at + size]))
         at += size
     assert (found, reader.ended) == (wire[: wire.index(delimiter)], True)
+
+
+def test_a_field_with_a_blank_before_what_it_must_begin_with_is_refused() -> None:
+    policy = policy_of(["starts-with", "$key", "user/"])
+    assert post(Asker(), form_of({"key": "user/k", "policy": policy})).status == 204
+    for blank in (" ", "\t", "\xa0"):
+        answer = post(Asker(), form_of({"key": f"{blank}user/k", "policy": policy}))
+        assert (answer.status, answer.code) == (403, "AccessDenied")
+
+
+def test_each_type_in_a_list_must_begin_as_the_policy_says() -> None:
+    condition = ["starts-with", "$Content-Type", "image/"]
+    assert under(condition, **{"Content-Type": "image/png, image/gif"}).status == 204
+    assert under(condition, **{"Content-Type": "image/png, text/html"}).code == "AccessDenied"

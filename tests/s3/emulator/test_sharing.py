@@ -158,3 +158,16 @@ def test_rules_that_s3_does_not_take_are_rejected(rules: str, code: str) -> None
     body = f"<CORSConfiguration>{rules}</CORSConfiguration>".encode()
     answer = Asker().ask("PUT", query={"cors": ""}, body=body)
     assert (answer.status, answer.code) == (400, code)
+
+
+def test_a_configuration_has_64_kib_at_most_and_takes_memory() -> None:
+    asker = configured(pages("GET"))
+    before = asker.emulator.held_bytes
+    start, end = "<CORSConfiguration>", "</CORSConfiguration>"
+    room = 64 * 1024 - len(start + f"<CORSRule>{pages('GET')}<ID></ID></CORSRule>" + end)
+    for length, code in ((room, ""), (room + 1, "MaxMessageLengthExceeded")):
+        document = f"{start}<CORSRule>{pages('GET')}<ID>{'x' * length}</ID></CORSRule>{end}".encode()
+        assert asker.ask("PUT", query={"cors": ""}, body=document).code == code
+        assert asker.emulator.held_bytes > before + 64 * 1024
+    asker.ask("DELETE", query={"cors": ""})
+    assert asker.emulator.held_bytes < before

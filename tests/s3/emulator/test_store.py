@@ -2,7 +2,9 @@
 
 from s3bench.s3.emulator.content import Stretches
 from s3bench.s3.emulator.memory import Memory
-from s3bench.s3.emulator.store import Bucket, Version, Versioning
+from s3bench.s3.emulator.store import Bucket, ObjectStore, Version, Versioning
+
+MORE_THAN_REMEMBERED = 10_001
 
 
 def put(bucket: Bucket, key: str = "k", *, deleted: bool = False) -> Version:
@@ -66,3 +68,35 @@ def test_ids_of_the_uploads_of_a_key_sort_in_the_order_of_their_beginning() -> N
     b = bucket()
     ids = [b.next_upload_id("k") for _ in range(300)]
     assert ids == sorted(set(ids))
+
+
+def test_no_upload_id_is_given_twice_however_many_keys_were_uploaded_in_between() -> None:
+    b = bucket()
+    before = [b.next_upload_id("k") for _ in range(3)]
+    for number in range(MORE_THAN_REMEMBERED):
+        b.next_upload_id(f"other {number}")
+    after = b.next_upload_id("k")
+    assert after not in before
+    assert after > max(before)
+
+
+def test_no_version_id_is_given_twice_however_many_keys_were_removed_in_between() -> None:
+    b = bucket(Versioning.ENABLED)
+    before = [put(b) for _ in range(3)]
+    for version in before:
+        b.remove("k", version.version_id)
+    for number in range(MORE_THAN_REMEMBERED):
+        key = f"other {number}"
+        b.remove(key, put(b, key).version_id)
+    assert put(b).version_id not in {version.version_id for version in before}
+
+
+def test_a_bucket_that_was_deleted_and_made_again_gives_other_ids() -> None:
+    store = ObjectStore(1, "us-east-1")
+    ids = []
+    for _ in range(3):
+        made = store.make("b", 0.0)
+        made.versioning = Versioning.ENABLED
+        ids += [made.next_upload_id("k"), made.next_version_id("k")]
+        del store.buckets["b"]
+    assert len(set(ids)) == len(ids)

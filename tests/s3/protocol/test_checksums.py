@@ -99,3 +99,11 @@ def test_the_pieces_do_not_matter(pieces: list[bytes], name: str) -> None:
     load_algorithms()
     head = head_with(f"x-amz-checksum-{name}: {WRONG}")
     assert verify(head, *pieces) == verify(head, b"".join(pieces))
+
+
+def test_the_payload_hash_in_a_presigned_query_is_verified_unless_a_header_has_one() -> None:
+    target = f"/b/k?X-Amz-Expires=60&X-Amz-Content-Sha256={CHECKS['sha256'].hex()}&a=b"
+    assert verify(head_with(target=target), DATA) == ({"content-sha256": True}, "")
+    assert verify(head_with(target=target), b"other")[0] == {"content-sha256": False}
+    assert verifier_for(head_with("x-amz-content-sha256: UNSIGNED-PAYLOAD", target=target)) is None
+    assert verifier_for(head_with(target="/b/k?X-Amz-Content-Sha256=UNSIGNED-PAYLOAD")) is None

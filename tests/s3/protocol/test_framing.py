@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.s3.protocol.framing import LINE_BYTES_MAX, TRAILER_BYTES_MAX, Chunked, Framing, Nested, Sized, framing_of
+from s3bench.s3.protocol.framing import (
+    AWS_CHUNK_BYTES_MIN,
+    LINE_BYTES_MAX,
+    TRAILER_BYTES_MAX,
+    Chunked,
+    Framing,
+    Nested,
+    Sized,
+    framing_of,
+)
 from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head
 
 Outcome = tuple[bytes, dict[str, str], bytes] | str
@@ -94,6 +103,9 @@ class Witness:
 
 TRAILERS = {"x-amz-checksum-crc32": "AAAAAA==", "x-amz-trailer-signature": "f" * 64}
 chunk_lists = st.lists(st.binary(max_size=40), max_size=6)
+aws_chunk_lists = chunk_lists.map(
+    lambda chunks: [*(chunk.ljust(AWS_CHUNK_BYTES_MIN) for chunk in chunks[:-1]), *chunks[-1:]]
+)
 cuts = st.lists(st.integers(0, 2000), max_size=12)
 
 
@@ -216,7 +228,7 @@ def test_a_decoded_length_that_is_no_number_is_refused() -> None:
         framing_of(head_with("Content-Length: 5", "Content-Encoding: aws-chunked", "x-amz-decoded-content-length: -5"))
 
 
-@given(chunk_lists, st.integers(1, 64), st.booleans(), cuts)
+@given(aws_chunk_lists, st.integers(64, 4000), st.booleans(), cuts)
 def test_a_check_is_shown_each_chunk_with_its_extension_the_empty_last_one_too(
     chunks: list[bytes], outer_step: int, outer_chunked: bool, points: list[int]
 ) -> None:
@@ -274,3 +286,33 @@ def test_trailer_fields_of_http_itself_end_with_crlf(stream: bytes) -> None:
 @pytest.mark.parametrize("stream", [b"0\r\n\n\r\n\r\n", b"0\r\na: b\n\n\r\n\r\n", b"0\r\na: b\r\n\n\r\n"])
 def test_an_empty_trailer_line_ends_with_crlf(stream: bytes) -> None:
     assert read(Chunked(), [stream]) == "bad"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_read"),
+    [
+        ((1,), True),
+        ((8192, 1), True),
+        ((8192, 8192), True),
+        ((8191, 1), False),
+        ((8192, 8191, 8192), False),
+        ((1, 1), False),
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x-amz-content-sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+        "x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+        "Content-Encoding: aws-chunked",
+    ],
+)
+def test_of_aws_chunks_only_the_last_one_may_be_small(line: str, sizes: tuple[int, ...], is_read: bool) -> None:
+    chunks = [b"x" * size for size in sizes]
+    stream = chunked(chunks)
+    head = head_with(line, f"Content-Length: {len(stream)}")
+    assert read(framing_of(head), [stream]) == ((b"".join(chunks), {}, b"") if is_read else "bad")
+    if not is_read:
+        with pytest.raises(BadRequest, match="less than 8192 bytes") as refused:
+            framing_of(head).feed(memoryview(stream))
+        assert (refused.value.status, refused.value.code) == (403, "InvalidChunkSizeError")

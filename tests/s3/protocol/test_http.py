@@ -192,3 +192,9 @@ def test_a_header_cannot_break_out_of_its_line(header: tuple[str, str]) -> None:
 @given(st.integers(min_value=0, max_value=2**33))
 def test_dates_are_http_dates(now_s: int) -> None:
     assert render_date(now_s) == email.utils.formatdate(now_s, usegmt=True)
+
+
+def test_http_1_0_expects_nothing() -> None:
+    lines = "\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue"
+    assert parse_head(f"PUT /b/k HTTP/1.1{lines}".encode()).expects_continue
+    assert not parse_head(f"PUT /b/k HTTP/1.0{lines}".encode()).expects_continue

@@ -207,6 +207,13 @@ def test_a_body_that_is_already_there_needs_no_continue(wire: Any) -> None:
         assert client.response()[0] == 200
 
 
+def test_a_client_of_http_1_0_gets_no_continue(wire: Any) -> None:
+    wire.arm(Response())
+    with wire.connect() as client:
+        client.send(b"PUT /b/k HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n")
+        assert client.response()[0] == 200
+
+
 def test_head_gets_a_length_and_no_bytes(wire: Any) -> None:
     wire.arm(wire.any_file("large"))
     with wire.connect() as client:

@@ -366,3 +366,8 @@ def test_any_text_is_refused_and_never_more(text: str, as_query: bool) -> None:
     else:
         fields["authorization"] = "AWS4-HMAC-SHA256 " + text
     assert refusal(RequestHead("GET", "/", query, fields, 0, False, False)).status in {400, 403, 501}
+
+
+def test_chunks_are_not_announced_in_the_query_of_a_presigned_url() -> None:
+    error = refusal(presigned(**{"Content-Sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"}))
+    assert (error.status, error.code) == (400, "InvalidRequest")
