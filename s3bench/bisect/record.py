@@ -6,6 +6,7 @@ History of the format (`bisect_version`):
 1: the first.
 2: `floor_d1` of zones. The floor of d1 was that of d0 before, and the default floor of times 2 ms: records of version 1
    are continued with these.
+3: `is_drop` of zones, as in records of gates; records before are continued with their own limits.
 """
 
 from typing import Annotated, Any
@@ -23,8 +24,7 @@ from s3bench.profiling.explanation import Explanation
 from s3bench.results.versioned import decode_versioned
 from s3bench.spec.suite import Suite
 
-RECORD_VERSION = 2
-_FLOOR_OF_D1_SINCE = 2
+RECORD_VERSION = 3
 _AS_WRITTEN = "pass a record as `s3bench bisect -o FILE` wrote it"
 _Error = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
@@ -117,17 +117,18 @@ def parse_bisect(text: bytes, *, source: str) -> BisectRecord:
         fix="pass a file that `s3bench bisect -o FILE` wrote",
     )
     _check(record, source)
-    return _with_former_limits(record) if record.bisect_version < _FLOOR_OF_D1_SINCE else record
+    return _with_limits_of_its_version(record)
 
 
-def _with_former_limits(record: BisectRecord) -> BisectRecord:
-    """The record and its comparisons with the zones of version 1 declared."""
+def _with_limits_of_its_version(record: BisectRecord) -> BisectRecord:
+    """The record and its comparisons in today's version, with the zones declared that were in force in theirs."""
+    version = record.bisect_version
     return replace(
         record,
         bisect_version=RECORD_VERSION,
-        policy=record.policy.with_former_limits(),
+        policy=record.policy.of_record(version),
         answers=tuple(
-            replace(each, comparison=replace(each.comparison, policy=each.comparison.policy.with_former_limits()))
+            replace(each, comparison=replace(each.comparison, policy=each.comparison.policy.of_record(version)))
             for each in record.answers
         ),
     )

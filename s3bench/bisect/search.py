@@ -248,6 +248,8 @@ def worsening(row: GateRow) -> float:
     """The estimated worsening of the gate's candidate, as a share of the baseline; negative if better."""
     if row.change is None:
         return 0.0
+    if row.is_drop:
+        return -row.change
     is_turned = METRICS_BY_NAME[row.metric].direction is Direction.HIGHER
     return -row.change / (1 + row.change) if is_turned else row.change
 

@@ -1,6 +1,7 @@
 """Derives the verdict of a whole gate from its rows."""
 
 import datetime as dt
+import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -17,6 +18,8 @@ from s3bench.gate.waiver import Waiver
 
 _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
 
+_LAST_DIGITS = 1e-9
+
 _NEVER_OPEN = (RowKind.CREEP, RowKind.INSTRUCTIONS)
 """Rows that leave a gate no more undecided than its other rows do."""
 
@@ -30,8 +33,18 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     rows: tuple[GateRow, ...] = ()
 
     def agrees_with(self, other: "Conclusion") -> bool:
-        """Whether verdict and figures are the same; the texts may differ between versions of s3bench."""
-        return (self.verdict, *map(_without_texts, self.rows)) == (other.verdict, *map(_without_texts, other.rows))
+        """Whether the verdicts of the gate and of all rows are the same."""
+        return (self.verdict, sorted(map(_identity, self.rows))) == (other.verdict, sorted(map(_identity, other.rows)))
+
+    def difference_from(self, other: "Conclusion") -> str:
+        """What differs from `other`, as the start of a sentence that names it; empty if all figures are the same.
+
+        The last digits of figures may differ between machines, and texts between versions of s3bench.
+        """
+        if not self.agrees_with(other):
+            return "the replayed verdict differs from that"
+        figures = ([_figures(row) for row in sorted(rows, key=_identity)] for rows in (self.rows, other.rows))
+        return "" if _is_close(next(figures), next(figures)) else "the same verdict; some figures differ from those"
 
 
 def conclude(
@@ -53,7 +66,7 @@ def conclude(
     rows = tuple(_waived(row, waivers, today) for row in decided)
     verdict, reasons = _decided(rows, cells, same_program=same_program)
     if stopped and verdict is not Verdict.PASS:
-        longer = longer_gate(decisions.open_tests, cells, looks=policy.looks.pairs) if is_out_of_time else ""
+        longer = longer_gate(decisions.needs.open_tests, cells, looks=policy.looks.pairs) if is_out_of_time else ""
         reasons = (*reasons, stopped, *((longer,) if longer else ()))
     return Conclusion(
         verdict=verdict,
@@ -147,14 +160,35 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: 
             yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
 
 
+def _identity(row: GateRow) -> tuple[str, ...]:
+    """What a row is about, and its verdict."""
+    return row.benchmark, row.metric, row.kind, row.role, f"{row.verdict}"
+
+
+def _figures(row: GateRow) -> object:
+    return msgspec.to_builtins(_without_texts(row))
+
+
+def _is_close(one: object, other: object) -> bool:
+    """Whether two trees of figures are equal but for their last digits."""
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(_is_close(one[key], other[key]) for key in one)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(one) == len(other) and all(map(_is_close, one, other))
+        case float(), float():
+            return math.isclose(one, other, rel_tol=_LAST_DIGITS, abs_tol=_LAST_DIGITS)
+    return one == other
+
+
 def _without_texts(row: GateRow) -> GateRow:
     """The row without what does not decide: texts, and what former versions did not compute.
 
-    These are what the test detects, the shares of its looks, the size of a change that was shown, and limits of exact
-    metrics.
+    These are what the test detects, the shares of its looks, the size of a change that was shown, limits of exact
+    metrics, and whether the sides are exchanged.
     """
     waived_by = bool(row.waived_by) * "waived"
-    row = replace(row, reason="", warnings=(), waived_by=waived_by, alarm_shares=())
+    row = replace(row, reason="", warnings=(), waived_by=waived_by, alarm_shares=(), is_mirrored=False)
     adjustment = row.adjustment and replace(row.adjustment, sigma=None)
     row = replace(row, detectable=None, detectable_small=None, adjustment=adjustment)
     if row.verdict in ABOVE_D0:

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from s3bench.gate.indifference_zone import Limits
+from s3bench.gate.indifference_zone import Limits, log_worsening, relative_worsening
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow
-from s3bench.stats.signed_rank import critical_count
+from s3bench.stats.signed_rank import PAIRS_OF_T_TEST, critical_count
 
 _Outcomes = NDArray[np.bool_]
 
@@ -28,8 +28,7 @@ _EXACT_PAIRS_MAX = 100  # 5,050 Walsh averages a gate; beyond, bounds are those 
 _STEPS = 12  # to a part in 4,096 of the interval searched
 _SIGMA_MIN = 1e-9  # for pairs that are all equal
 _SEED = 1
-_RANK_LOSS = math.sqrt(math.pi / 3)
-"""The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11)."""
+_RANK_LOSS = math.sqrt(PAIRS_OF_T_TEST)
 
 
 class Detectable(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +42,10 @@ class Detectable(msgspec.Struct, frozen=True, kw_only=True):
 
     def in_row(self, row: GateRow) -> GateRow:
         """The row with these, as relative changes."""
-        failing, shown = (math.expm1(each) if math.isfinite(each) else None for each in (self.failing, self.shown))
+        failing, shown = (
+            relative_worsening(each, is_drop=row.is_drop) if math.isfinite(each) else None
+            for each in (self.failing, self.shown)
+        )
         return msgspec.structs.replace(row, detectable=failing, detectable_small=shown)
 
 
@@ -54,7 +56,8 @@ def with_detectable(row: GateRow, policy: Policy) -> GateRow:
     """
     if row.sigma is None or row.d0 is None or row.d1 is None or row.level is None:
         return row
-    limits = Limits(d0=math.log1p(row.d0), d1=math.log1p(row.d1))
+    d0, d1 = (log_worsening(each, is_drop=row.is_drop) for each in (row.d0, row.d1))
+    limits = Limits(d0=d0, d1=d1)
     alarms = tuple(row.level * share for share in row.alarm_shares)
     found = detectable(sigma=row.sigma, looks=policy.looks, limits=limits, alarms=alarms, miss=policy.miss)
     return found.in_row(row)
@@ -94,8 +97,9 @@ def detectable_unpaired(*, error: float, limits: Limits, level: float, miss: flo
     """The same for one look at unpaired runs whose mean worsening has the standard error `error`."""
     z = NormalDist().inv_cdf
     lost = error * _RANK_LOSS
-    shown = limits.d0 + (z(1 - level) + z(POWER)) * lost
-    return Detectable(failing=max(shown, limits.d1 + (z(POWER) - z(1 - miss)) * lost), shown=shown)
+    # -z(level), not z(1 - level): 1 less a tiny level is 1, of which the quantile is infinite.
+    shown = limits.d0 + (z(POWER) - z(level)) * lost
+    return Detectable(failing=max(shown, limits.d1 + (z(POWER) + z(miss)) * lost), shown=shown)
 
 
 def _least(happens: Callable[[float], _Outcomes], low: float, high: float) -> float:
@@ -125,8 +129,8 @@ def _look(looks: Looks, number: int, alarm: float, miss: float) -> NDArray[np.fl
         z = NormalDist().inv_cdf
         error = _RANK_LOSS / math.sqrt(pairs)
         estimate = _draws(looks.cap)[:, :pairs].mean(axis=1)
-        lowest = estimate - z(1 - alarm) * error if alarm else np.full(_GATES, -math.inf)
-        return np.array([lowest, estimate + z(1 - missed) * error, estimate])
+        lowest = estimate + z(alarm) * error if alarm else np.full(_GATES, -math.inf)
+        return np.array([lowest, estimate - z(missed) * error, estimate])
     averages = _walsh_averages(looks.cap, pairs)
     size = averages.shape[1]
     above, below = critical_count(pairs, alarm) if alarm else size + 1, critical_count(pairs, missed)

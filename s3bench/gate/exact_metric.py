@@ -75,6 +75,11 @@ class ExactMetric:
         """Whether only inspections show it."""
         return self.of_inspection is not None
 
+    @property
+    def has_relative_limits(self) -> bool:
+        """Whether what is tolerated of it is a share of the count, so that a waiver may be one too."""
+        return self.tolerance > 0 or self.counts_pages
+
 
 def _requests(measurement: Measurement) -> Counts | None:
     return measurement.requests_by_kind if measurement.wire else None

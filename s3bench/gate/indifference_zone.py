@@ -1,12 +1,14 @@
 """The indifference zone of a metric: how large a change has to be to matter.
 
-Changes are log-ratios of candidate over baseline; positive is worse.
+Limits are written as relative changes and compared as log-ratios of the two sides; positive is worse. Of a metric where
+higher is better a limit is a decrease: 6 % is reached when the candidate has 94 % of the baseline's figure.
 """
 
 import math
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from s3bench.errors import BadInput
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, Unit
@@ -20,12 +22,16 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     its relative size. The floor of `d1` is as many times `floor` as `d1` is of `d0`, so that there is room for SMALL
     between the two limits of a short run as well; `floor_d1` is another one, in the metric's unit. Whatever the floors,
     the limit d1 is at least d0.
+
+    With `is_drop` they are decreases from the baseline. Without it they are increases over the better side: over the
+    baseline, or over the candidate where higher is better, as records before version 3 have it.
     """
 
     d0: float
     d1: float
     floor: float
     floor_d1: float | None = None
+    is_drop: bool = False
 
     def limits(self, baseline: float) -> "Limits":
         """The zone around a baseline whose median is `baseline`, in the metric's unit."""
@@ -34,12 +40,13 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         if self.floor_d1 is not None:
             least_d1 = self.floor_d1 / baseline if baseline > 0 else 0.0
         d0 = max(self.d0, least)
-        return Limits(d0=math.log1p(d0), d1=math.log1p(max(self.d1, least_d1, d0)))
+        ends = (log_worsening(each, is_drop=self.is_drop) for each in (d0, max(self.d1, least_d1, d0)))
+        return Limits(d0=next(ends), d1=next(ends))
 
     def halved(self) -> "IndifferenceZone":
         """The zone for the mean over many benchmarks, where a smaller change matters because all of them share it."""
         floor_d1 = None if self.floor_d1 is None else self.floor_d1 / 2
-        return IndifferenceZone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2, floor_d1=floor_d1)
+        return replace(self, d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2, floor_d1=floor_d1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +57,20 @@ class Limits:
     d1: float
 
 
+def log_worsening(relative: float, *, is_drop: bool) -> float:
+    """A relative worsening as a log-ratio; a decrease counts as at most 99.9 %."""
+    return -math.log1p(-min(relative, _DROP_MAX)) if is_drop else math.log1p(relative)
+
+
+def relative_worsening(log_ratio: float, *, is_drop: bool) -> float:
+    """The reverse of `log_worsening`: a decrease, or an increase over the better side."""
+    return -math.expm1(-log_ratio) if is_drop else math.expm1(log_ratio)
+
+
 TIME_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0005)
 MEMORY_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.01, d1=0.03, floor=256 * 1024.0)
 _FORMER_TIME_FLOOR = 0.002
+_DROP_MAX = 0.999
 _NO_FLOOR = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)
 _ZONES = {
     Unit.SECONDS: TIME_INDIFFERENCE_ZONE,
@@ -68,7 +86,8 @@ def default_indifference_zone(metric: Metric) -> IndifferenceZone | None:
         return None
     if metric.unit is Unit.SECONDS and metric.name.startswith("load."):
         return _NO_FLOOR  # many latencies are shorter than the floor for the duration of a command
-    return _ZONES.get(metric.unit)
+    zone = _ZONES.get(metric.unit)
+    return replace(zone, is_drop=True) if zone and metric.direction is Direction.HIGHER else zone
 
 
 def judged_by_size() -> tuple[str, ...]:
@@ -111,7 +130,9 @@ def _zone(words: list[str], metric: Metric, default: IndifferenceZone) -> Indiff
     floor = default.floor if len(words) == 2 else _floor(words[2].strip(), metric.unit)  # noqa: PLR2004 (as above)
     if not 0 <= d0 < d1 < math.inf:
         raise ValueError("the first limit must be below the second, and no value negative or infinite")
-    return IndifferenceZone(d0=d0, d1=d1, floor=floor)
+    if default.is_drop and d1 >= 1:
+        raise ValueError(f"the limits of {metric.name} are decreases, and must be below 100%")
+    return replace(default, d0=d0, d1=d1, floor=floor)
 
 
 def render_indifference_zone(zone: IndifferenceZone, metric: Metric) -> str:

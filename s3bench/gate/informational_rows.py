@@ -1,10 +1,10 @@
 """Informational rows: other metrics that changed. They help to explain a verdict and do not affect it."""
 
-import math
 from collections.abc import Sequence
 from statistics import median
 
 from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.indifference_zone import relative_worsening
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind
@@ -43,9 +43,10 @@ def informational_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[Ga
                 change=series.change(),
                 low=low,
                 high=high,
-                d0=math.expm1(limits.d0),
-                d1=math.expm1(limits.d1),
+                d0=relative_worsening(limits.d0, is_drop=zone.is_drop),
+                d1=relative_worsening(limits.d1, is_drop=zone.is_drop),
                 p=p,
+                is_drop=zone.is_drop,
             )
         )
     return rows

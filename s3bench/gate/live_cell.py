@@ -14,7 +14,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.padding import common_size
 from s3bench.gate.evidence import ClientCellEvidence, Inspection, Role, RunPair, Side, SideFailure
 from s3bench.gate.inspection import Inspector
-from s3bench.gate.policy import Policy
+from s3bench.gate.policy import CONTROL_METRIC, Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 
@@ -26,7 +26,6 @@ DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 
 # For the hash seed and what an inspector sets; the padding fills up what is not used.
 _SPARE_VARIABLES = 4
-_CONTROL_METRIC = "total_time"
 _DELAY_MIN_S = 0.004  # d1 of a short program can be less than what its start varies by
 # Of ten digits all, so that the environment keeps its size. 2^32 - 1 is Python's largest.
 _HASH_SEEDS = range(1_000_000_000, 2**32)
@@ -211,7 +210,7 @@ def controls(cells: Sequence[LiveCell], policy: Policy) -> list[LiveCell]:
     if not able or not policy.metrics:
         return []
     quickest = min(able, key=lambda cell: cell.warm_s)
-    zone = policy.indifference_zone(_CONTROL_METRIC)
+    zone = policy.indifference_zone(CONTROL_METRIC)
     assert zone is not None
     delay_s = max(CONTROL_DELAY * math.expm1(zone.limits(quickest.warm_s).d1) * quickest.warm_s, _DELAY_MIN_S)
     delayed = [quickest.control(Role.POSITIVE_CONTROL, delay_s)] if policy.shows_delay else []

@@ -17,12 +17,10 @@ from s3bench.gate.exact_metric import COUNTED_PAIRS, EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.informational_rows import informational_rows
 from s3bench.gate.instruction_rows import instruction_rows
-from s3bench.gate.policy import Policy
+from s3bench.gate.policy import CONTROL_METRIC, Policy
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.gate.schedule import OpenTest
 from s3bench.gate.sequential_test import SequentialTest
-
-_CONTROL_METRIC = "total_time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +35,11 @@ class PairNeeds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowDecisions(PairNeeds):
+class RowDecisions:
     """All rows, and what needs further pairs."""
 
     rows: tuple[GateRow, ...]
+    needs: PairNeeds
 
 
 def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool = False) -> RowDecisions:
@@ -53,11 +52,9 @@ def decide_rows(cells: Sequence[CellEvidence], policy: Policy, *, is_over: bool 
     rows = [test.row(policy) for test in tests if not test.is_mirrored or test.is_above]
     exact = [row for cell in benchmarks for row in exact_rows(cell, policy)]
     instructions = [row for cell in benchmarks for row in instruction_rows(cell, policy)]
-    needs = _needs(tests, cells, policy)
     return RowDecisions(
         rows=(*rows, *exact, *instructions, *informational_rows(benchmarks, policy)),
-        undecided=needs.undecided,
-        open_tests=needs.open_tests,
+        needs=_needs(tests, cells, policy),
     )
 
 
@@ -97,7 +94,7 @@ def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[Se
             mirrored = _sized([cell], policy.metrics, policy, is_mirrored=True)
             yield [*_sized([cell], policy.metrics, policy), *mirrored]
         if cell.role is Role.POSITIVE_CONTROL:
-            yield list(_sized([cell], (_CONTROL_METRIC,), policy))
+            yield list(_sized([cell], (CONTROL_METRIC,), policy))
 
 
 def _sized(

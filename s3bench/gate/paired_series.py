@@ -96,9 +96,9 @@ class PairedSeries:
         """The estimate as the relative change of the metric itself: 0.05 is 5 % more."""
         return math.expm1(self.sign * self.estimate())
 
-    def interval(self, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
-        """The confidence interval of `change`; `None` for an end that too few values bound."""
-        tail = (1 - confidence) / 2
+    def interval(self) -> tuple[float | None, float | None]:
+        """The 95 % confidence interval of `change`; `None` for an end that too few values bound."""
+        tail = (1 - CONFIDENCE) / 2
         ends = self.lower_bound(tail), self.upper_bound(tail)
         low, high = ends if self.sign > 0 else (-ends[1], -ends[0])
         return (

@@ -23,6 +23,10 @@ GATING_METRICS = ("total_time", "peak_memory")
 LOAD_GATING_METRICS = ("load.operations_rate", "load.latency.p50", "load.latency.p99")
 """The same for load runs, whose duration is chosen and whose memory is that of the load generator."""
 
+CONTROL_METRIC = "total_time"
+"""The metric in which a planted delay must show."""
+
+_FLOOR_OF_D1_SINCE, _DROPS_SINCE = 2, 3
 _FROM_THE_SPAWN = frozenset({"total_time", "throughput", "first_client_invocation_time"})
 
 _Chance = Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -50,10 +54,23 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The zone of `metric`: the declared one, else the default of its unit."""
         return self.zones.get(metric) or default_indifference_zone(METRICS_BY_NAME[metric])
 
-    def with_former_limits(self) -> "Policy":
-        """The policy with the zones declared that were in force while both limits had the same floor."""
+    def of_record(self, version: int) -> "Policy":
+        """The policy of a record of this version, of a gate or a bisection, with the zones declared it had by default.
+
+        In version 1 both limits had the same floor; since version 3 limits are decreases where higher is better.
+        """
+        if version < _FLOOR_OF_D1_SINCE:
+            return self._with_former_limits()
+        return self._with_limits_as_ratios() if version < _DROPS_SINCE else self
+
+    def _with_former_limits(self) -> "Policy":
         zones = ((name, self.indifference_zone(name)) for name in judged_by_size())
         return replace(self, zones={name: former_indifference_zone(zone) for name, zone in zones if zone is not None})
+
+    def _with_limits_as_ratios(self) -> "Policy":
+        zones = ((name, self.indifference_zone(name)) for name in judged_by_size())
+        former = {name: replace(zone, is_drop=False) for name, zone in zones if zone is not None and zone.is_drop}
+        return replace(self, zones={**self.zones, **former})
 
     @property
     def shows_delay(self) -> bool:

@@ -2,11 +2,13 @@
 
 A replay of the record gives the same conclusion again.
 
-History of the format (`schema_version`):
+History of the format (`gate_version`):
 1: the first.
 2: `sizing`, the fresh pairs of a benchmark; `floor_d1` of zones; times adjusted for the machine (`policy.adjusts`,
    `adjustment` of rows). Before, the floor of d1 was that of d0, and the default floor of times 2 ms: records of
    version 1 are concluded with these.
+3: limits where higher is better are decreases (`is_drop` of zones and rows), and rows say that the sides are exchanged
+   (`is_mirrored`). Before, a limit was that of baseline over candidate, and records are concluded with it.
 """
 
 import datetime as dt
@@ -27,8 +29,7 @@ from s3bench.results.decoding import decode
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
 
-RECORD_VERSION = 2
-_FLOOR_OF_D1_SINCE = 2
+RECORD_VERSION = 3
 
 
 class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,10 +110,9 @@ def parse_record(text: bytes, *, source: str) -> GateRecord:
     if isinstance(read, _LoadRecord):
         record = msgspec.structs.replace(record, cells=tuple(_without_client_keys(cell) for cell in read.cells))
     _check(record, source)
-    if record.gate_version < _FLOOR_OF_D1_SINCE:
-        policy = record.policy.with_former_limits()
-        record = msgspec.structs.replace(record, gate_version=RECORD_VERSION, policy=policy)
-    return record
+    return msgspec.structs.replace(
+        record, gate_version=RECORD_VERSION, policy=record.policy.of_record(record.gate_version)
+    )
 
 
 class _ClientRecord(GateRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -172,6 +172,10 @@ def _check(record: GateRecord, source: str) -> None:
             raise BadInput(
                 f"{source}: $.policy.zones.{name}: d0 is {zone.d0:g} and d1 is {zone.d1:g}",
                 fix="d0 is at least 0 and below d1",
+            )
+        if zone.is_drop and zone.d1 >= 1:
+            raise BadInput(
+                f"{source}: $.policy.zones.{name}: d1 is {zone.d1:g}", fix="d1 is a decrease, and below 1 (100 %)"
             )
     unknown = [name for name in policy.exact if name not in EXACT_BY_NAME]
     if unknown:

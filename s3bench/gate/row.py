@@ -7,6 +7,7 @@ import msgspec
 from s3bench.gate.adjustment import AdjustmentFacts
 from s3bench.gate.evidence import Role
 from s3bench.gate.exact_metric import CountChange
+from s3bench.gate.indifference_zone import log_worsening, relative_worsening
 
 
 class Verdict(StrEnum):
@@ -46,11 +47,12 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     `benchmark` is the benchmark's title, empty for a row over all of them. `baseline` and `candidate` are medians in
     the metric's unit. `change` is the Hodges-Lehmann estimate of the relative change of the metric (0.05: 5 % more),
     `low` and `high` its unadjusted 95 % interval. `at_least` and `at_most` bound the worsening (0.05: 5 % worse) at the
-    levels that decide, `d0` and `d1` are the indifference zone. `p` is the p-value of "the worsening is d0 or less":
-    the least of all looks, each divided by its share (`alarm_shares`); `level` is the level it had to reach. In an
-    informational row `p` is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the standard deviation of the
-    pairs' log-ratios. All of these are adjusted for the machine, if `adjustment` is there and nothing moved; the
-    medians are not.
+    levels that decide, `d0` and `d1` are the indifference zone; with `is_drop` these four and what is detectable are
+    decreases of the metric. With `is_mirrored` they are about the baseline against the candidate. `p` is the p-value of
+    "the worsening is d0 or less": the least of all looks, each divided by its share (`alarm_shares`); `level` is the
+    level it had to reach. In an informational row `p` is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the
+    standard deviation of the pairs' log-ratios. All of these are adjusted for the machine, if `adjustment` is there and
+    nothing moved; the medians are not.
     `detectable` is the smallest worsening that 95 of 100 gates with all looks would FAIL, `detectable_small` the
     smallest that 95 of 100 would show as SMALL or FAIL; both by simulation with this `sigma`. `changes`
     lists the counts that differ. `waived_by` is the reason of a waiver. `is_capped`: there are as
@@ -87,12 +89,21 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     is_capped: bool = False
     fresh_pairs: int = 0
     is_corrected: bool = False
+    is_drop: bool = False
+    is_mirrored: bool = False
     warnings: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
         """Metric and benchmark: `total_time of s3.cp.upload FileSize=32MB`."""
         return f"{self.metric} of {self.benchmark}" if self.benchmark else f"{self.metric} over all benchmarks"
+
+    @property
+    def better_by(self) -> float | None:
+        """Of a mirrored row, how much better than the baseline the candidate was shown to be at least."""
+        if not self.is_mirrored or self.at_least is None:
+            return None
+        return relative_worsening(log_worsening(self.at_least, is_drop=self.is_drop), is_drop=not self.is_drop)
 
     @property
     def decides(self) -> bool:

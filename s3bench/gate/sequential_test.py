@@ -13,17 +13,17 @@ from msgspec.structs import replace
 
 from s3bench.gate.detectable import detectable_unpaired
 from s3bench.gate.evidence import CellEvidence, Role, Side
-from s3bench.gate.indifference_zone import IndifferenceZone, Limits
+from s3bench.gate.indifference_zone import IndifferenceZone, Limits, relative_worsening
 from s3bench.gate.pair_autocorrelation import WidenedSeries, widened
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.schedule import OpenTest
+from s3bench.results.measurement import figure
 from s3bench.stats.diagnostics import drift, outliers, two_modes
+from s3bench.stats.signed_rank import PAIRS_OF_T_TEST
 
 _WARNINGS_FROM = 10
-_SIGNED_RANK_LOSS = math.pi / 3
-"""Pairs of the signed-rank test for one of the t test on normal noise (Hollander & Wolfe, section 3.11)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +33,7 @@ class SequentialTest:
     A mirrored test exchanges baseline and candidate to detect an improvement. `p` is the least p-value of "the
     worsening is d0 or less" so far, each divided by its look's share, and `level` the level from Holm's procedure.
     `series` has the pairs taken so far, and `tested` the same as they are tested. `alarms` are the shares of the looks.
+    `is_without_figures`: none of the pairs of the last look has the metric on both sides.
     """
 
     cells: Sequence[CellEvidence]
@@ -50,6 +51,7 @@ class SequentialTest:
     at_most: float = math.inf
     looks: list[tuple[PairedSeries, float]] = field(default_factory=list)
     had_last_look: bool = False
+    is_without_figures: bool = False
 
     @property
     def is_above(self) -> bool:
@@ -90,7 +92,7 @@ class SequentialTest:
 
     @property
     def needs_pairs(self) -> bool:
-        """Whether the test needs more pairs.
+        """Whether the test needs more pairs. After a first look without any figure, more would have none either.
 
         Creep needs them only if its estimate is above d0. Ten pairs are too few for a FAIL among more than a few tests,
         and when every benchmark is slower by less than its d1, all other tests may be decided by then. The same holds
@@ -98,7 +100,7 @@ class SequentialTest:
         it may be SMALL.
         """
         if self.kind is RowKind.SIZE and not self.is_mirrored:
-            return not self.is_settled
+            return not self.is_settled and not self.is_without_figures
         return self._is_suspect and not self.is_below and not self.is_settled
 
     @property
@@ -122,6 +124,7 @@ class SequentialTest:
 
     def look(self, *, share: float, miss: float) -> None:
         """Test the pairs taken with this share of the false alarms; `miss` is the level of `at_most` at this look."""
+        self.is_without_figures = not self.series.count
         if self.limits is None or not self.series.is_known:
             return
         tested = self.tested.series
@@ -162,8 +165,10 @@ class SequentialTest:
         The nearer of the bounds it still needs: above d0, or below d1.
         """
         looks, sigma = policy.looks, self.tested.series.sigma
-        if not looks.pairs[0] <= self.pairs < looks.cap or self.limits is None or sigma is None:
+        if not looks.pairs[0] <= self.pairs < looks.cap:
             return float(looks.pairs[0])
+        if self.limits is None or sigma is None or not self.series.is_known:
+            return math.inf
         estimate = self.series.estimate()
         alarm = self.level * looks.left(self.alarms, self.pairs)
         miss = policy.miss * looks.left(looks.miss_shares, self.pairs)
@@ -182,10 +187,11 @@ class SequentialTest:
             verdict=self.verdict,
             pairs=series.count,
             is_capped=self.pairs >= policy.looks.cap,
+            is_drop=self.zone.is_drop,
+            is_mirrored=self.is_mirrored,
         )
         if self.limits is None or not series.count:
-            missing = [side for side in Side if not cell.runs(side)]
-            return replace(row, reason=f"no figures of the {' and the '.join(missing)}" if missing else "not measured")
+            return replace(row, reason=self._missing())
         measured = series.mirrored() if self.is_mirrored else series
         tested = self.tested.series.mirrored() if self.is_mirrored else self.tested.series
         low, high = tested.interval()
@@ -196,10 +202,10 @@ class SequentialTest:
             change=measured.change(),
             low=low,
             high=high,
-            at_least=_relative(self.at_least),
-            at_most=_relative(self.at_most),
-            d0=math.expm1(self.limits.d0),
-            d1=math.expm1(self.limits.d1),
+            at_least=self._relative(self.at_least),
+            at_most=self._relative(self.at_most),
+            d0=self._relative(self.limits.d0),
+            d1=self._relative(self.limits.d1),
             p=self.p,
             level=self.level,
             alarm_shares=self.alarms,
@@ -213,16 +219,36 @@ class SequentialTest:
             row = found.in_row(row)
         return replace(row, reason=self._reason(row, policy))
 
+    def _relative(self, log_ratio: float) -> float | None:
+        return relative_worsening(log_ratio, is_drop=self.zone.is_drop) if math.isfinite(log_ratio) else None
+
+    def _missing(self) -> str:
+        """Why there is no figure of both sides."""
+        missing = [side for side in Side if not self.cells[0].runs(side)]
+        if missing:
+            return f"no figures of the {' and the '.join(missing)}"
+        counts = ((cell, series_of(cell, self.metric, is_adjusted=False).count) for cell in self.cells)
+        cell = next((cell for cell, count in counts if not count), self.cells[0])
+        of_cell = f" of {cell.title}" * (self.kind is RowKind.CREEP)
+        without = [side for side in Side if not any((figure(run, self.metric) or 0) > 0 for run in cell.runs(side))]
+        if not without:
+            return f"no pair{of_cell} has {self.metric} on both sides"
+        of_side = "" if len(without) > 1 else f" of the {without[0]}"
+        return f"no {self.metric} in any run{of_side}{of_cell}"
+
     def _reason(self, row: GateRow, policy: Policy) -> str:
-        first, worse = policy.looks.pairs[0], "better" if self.is_mirrored else "worse"
+        first, worse = policy.looks.pairs[0], "lower" if self.zone.is_drop else "worse"
         unit = "pairs" if self.series.is_paired else "runs of a side"
         if row.verdict is Verdict.INCONCLUSIVE and not self.series.is_known:
             return f"{1 - self.series.known_share:.0%} of the {unit} have no {self.metric} above 0"
         if row.verdict is Verdict.INCONCLUSIVE and self.series.count < first:
             needs = "pairs; the first look needs" if self.series.is_paired else "runs of each side; a verdict needs"
             return f"{self.series.count} {needs} {first}"
-        at_least = "" if row.at_least is None else f"at least {row.at_least:+.1%}"
-        at_most = "" if row.at_most is None else f"at most {row.at_most:+.1%}"
+        if row.better_by is not None:
+            return f"at least {row.better_by:+.1%} better, above {row.d0:.1%}"
+        sign = "" if self.zone.is_drop else "+"
+        at_least = "" if row.at_least is None else f"at least {row.at_least:{sign}.1%}"
+        at_most = "" if row.at_most is None else f"at most {row.at_most:{sign}.1%}"
         match row.verdict:
             case Verdict.FAIL:
                 return f"{at_least} {worse}, above {row.d0:.1%}"
@@ -230,8 +256,9 @@ class SequentialTest:
                 return f"{at_least} and {at_most} {worse}: real, and below {row.d1:.1%}"
             case Verdict.PASS:
                 return f"{at_most} {worse}, below {row.d1:.1%}"
-        known = " and ".join(part for part in (at_least, at_most) if part) or "undetermined, better or"
-        words = f"{known} {worse}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
+        known = " and ".join(part for part in (at_least, at_most) if part)
+        known = f"{known} {worse}" if known else "undetermined, better or worse"
+        words = f"{known}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
         can_follow = self.series.is_paired and not self.had_last_look
         following = [pairs for pairs in policy.looks.pairs if can_follow and pairs > self.pairs]
         return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
@@ -241,11 +268,7 @@ def _pairs_for(gap: float, sigma: float, level: float) -> float:
     """The pairs with which a mean that is `gap` away from a limit is expected to be shown to be on its side."""
     if gap <= 0:
         return math.inf
-    return _SIGNED_RANK_LOSS * (NormalDist().inv_cdf(1 - level) * sigma / gap) ** 2
-
-
-def _relative(log_ratio: float) -> float | None:
-    return math.expm1(log_ratio) if math.isfinite(log_ratio) else None
+    return PAIRS_OF_T_TEST * (NormalDist().inv_cdf(level) * sigma / gap) ** 2
 
 
 def _warnings(series: PairedSeries) -> Iterator[str]:

@@ -14,6 +14,7 @@ from statistics import NormalDist, median
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.indifference_zone import log_worsening
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.pair_autocorrelation import stretched, widened
 from s3bench.gate.paired_series import CONFIDENCE, PairedSeries, pooled, series_of
@@ -81,7 +82,7 @@ def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: 
     assert row.level is not None
     assert row.d0 is not None
     assert row.d1 is not None
-    d0, d1 = math.log1p(row.d0), math.log1p(row.d1)
+    d0, d1 = (log_worsening(each, is_drop=row.is_drop) for each in (row.d0, row.d1))
     last = looks[-1]
     estimate = last.series.estimate()
     first = next((look for look in looks if look.series.p_above(d0) <= row.level * look.alarm), last)
@@ -90,7 +91,7 @@ def _selections(row: GateRow, looks: Sequence["_Look"], policy: Policy, spread: 
     )
     threshold = -math.inf
     if row.verdict is Verdict.FAIL:  # not SMALL: neither the estimate nor the upper bound was below d1
-        stopped_early = last.series.is_paired and not row.is_capped and estimate >= d1
+        stopped_early = last.pairs is not None and last.pairs < policy.looks.cap and estimate >= d1
         threshold = d1 if stopped_early else d1 + estimate - last.series.upper_bound(policy.miss * last.miss)
     if first is last:
         threshold = max(threshold, needed)
@@ -105,7 +106,9 @@ def _corrected(row: GateRow, series: PairedSeries, selections: Sequence[Estimate
     if not error or not math.isfinite(error) or all(_is_certain(low, selection) for selection in selections):
         return row
     found = selected_estimate(estimate, error=error, selections=selections, confidence=CONFIDENCE)
-    shown = -math.inf if row.at_least is None or row.fresh_pairs else math.log1p(row.at_least)
+    shown = -math.inf
+    if row.at_least is not None and not row.fresh_pairs:
+        shown = log_worsening(row.at_least, is_drop=row.is_drop)
     value = min(max(found.estimate, shown), estimate)
     ends = found.low, max(found.high, value)
     low, high = ends if series.sign > 0 else (-ends[1], -ends[0])
@@ -155,7 +158,7 @@ def _looks(row: GateRow, cells: Sequence[CellEvidence], policy: Policy) -> Itera
             (shares[number] if taken == pairs else looks.left(shares, taken))
             for shares in (row.alarm_shares, looks.miss_shares)
         )
-        yield _Look(pairs=pairs, series=series, factor=tested.factor, alarm=alarm, miss=miss)
+        yield _Look(pairs=taken, series=series, factor=tested.factor, alarm=alarm, miss=miss)
         if series.count >= row.pairs:
             return
 

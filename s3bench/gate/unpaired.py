@@ -24,6 +24,8 @@ NOT_INTERLEAVED = (
 )
 
 _NAMED_MAX = 5
+_ENDPOINT_THAT_MAY_CHANGE = "live"
+"""What documents of runs against a URL name as their endpoint, whatever the URL."""
 
 
 def unpaired_record(
@@ -45,10 +47,39 @@ def unpaired_record(
         machine=candidate[1].machine,
         baseline=before,
         candidate=after,
-        same_program=before == after and not are_of_load,
-        warnings=unpaired_warnings(baseline, candidate),
+        same_program=not are_of_load and _is_same_program(baseline[1], candidate[1]),
+        warnings=(*unpaired_warnings(baseline, candidate), *_unknown_programs(before, after)),
         cells=unpaired_cells(baseline[1], candidate[1]),
     )
+
+
+def _is_same_program(baseline: Document, candidate: Document) -> bool:
+    """Whether both documents are of one program at one endpoint, so that there is nothing to compare.
+
+    Without digests, which documents before version 7 do not have, a version that is named tells; a path does not.
+    """
+    if _ENDPOINT_THAT_MAY_CHANGE in (ends := [each.options.get("endpoint") for each in (baseline, candidate)]):
+        return False
+    before, after = program_of(baseline), program_of(candidate)
+    if ends[0] != ends[1] or before.name != after.name:
+        return False
+    if before.digest and after.digest:
+        return before.digest == after.digest
+    return (before.label, before.version) == (after.label, after.version) and not _is_path(before)
+
+
+def _unknown_programs(before: ProgramIdentity, after: ProgramIdentity) -> Iterator[str]:
+    if before.label == after.label and _is_path(before) and not (before.digest and after.digest):
+        yield (
+            f"both documents name {before.label}, and do not both have a digest of its files: whether it was the same "
+            "build is not known; run the older one again with this s3bench"
+        )
+
+
+def _is_path(program: ProgramIdentity) -> bool:
+    """Whether any client of the label is named by a path, as in `cli-crt@./build/aws`."""
+    places = (label.partition("@")[2] for label in program.label.split(", "))
+    return any("/" in place or place.startswith(("~", ".")) for place in places)
 
 
 def _check_workload(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> None:
@@ -88,12 +119,14 @@ def _cells(first: Group, second: Group, *, names_client: bool) -> Iterator[CellE
 
 
 def program_of(document: Document) -> ProgramIdentity:
-    """The clients of a document as one side of a gate."""
+    """The clients of a document as one side of a gate; with a digest if all of them have one."""
     clients = {result.client.label: result.client for result in document.results}
+    digests = [client.digest for client in clients.values()]
     return ProgramIdentity(
         label=", ".join(clients) or "no client",
         name=", ".join(dict.fromkeys(client.name for client in clients.values())),
         version=", ".join(dict.fromkeys(client.version for client in clients.values())),
+        digest=", ".join(digests) if all(digests) else "",
     )
 
 

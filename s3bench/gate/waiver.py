@@ -7,7 +7,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import EXACT_BY_NAME, Difference
-from s3bench.gate.row import GateRow
+from s3bench.gate.row import GateRow, RowKind
 from s3bench.results.decoding import decode
 
 _CEILING = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%?)")
@@ -18,7 +18,8 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `benchmark` and `metric` name the row as the table does, dimensions included; an empty benchmark is the row over all
     of them. `ceiling` is the largest worsening that is waived: a percentage such as `8%` of the estimate, or for an
-    exact metric the largest increase of each count. `link` points at the decision, `expires` is the last valid day.
+    exact metric the largest increase of each count; for counts that have limits in per cent, either.
+    `link` points at the decision, `expires` is the last valid day.
     """
 
     benchmark: str
@@ -39,10 +40,12 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def allows(self, row: GateRow) -> bool:
         """Whether the measured change is at most the ceiling."""
         number, percent = _parse_ceiling(self.ceiling)
+        more = [change for change in row.changes if change.difference is Difference.MORE]
+        if percent and row.kind is RowKind.EXACT:
+            return all(change.increase * 100 <= number * change.baseline[1] for change in more)
         if percent:
             return row.change is not None and abs(row.change) * 100 <= number
-        increases = [change.increase for change in row.changes if change.difference is Difference.MORE]
-        return all(increase <= number for increase in increases)
+        return all(change.increase <= number for change in more)
 
 
 class _WaiverFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +74,9 @@ def check_waiver(waiver: Waiver, where: str) -> None:
         _, percent = _parse_ceiling(waiver.ceiling)
     except ValueError as error:
         raise BadInput(f"{where}.ceiling: {error}", fix='write "8%", or "2" for an exact metric') from error
-    if percent == (waiver.metric in EXACT_BY_NAME):
+    metric = EXACT_BY_NAME.get(waiver.metric)
+    is_right = (metric is None or metric.has_relative_limits) if percent else metric is not None
+    if not is_right:
         right = 'the largest increase of a count, such as "2"' if percent else 'a percentage, such as "8%"'
         raise BadInput(f"{where}.ceiling: {waiver.ceiling!r} does not fit {waiver.metric}", fix=f"write {right}")
 

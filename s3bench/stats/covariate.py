@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from s3bench.stats.segmentation import NORMAL
+
 PRIOR_PAIRS = 3
 """The expected slopes weigh as much as so many pairs."""
 
@@ -24,7 +26,6 @@ _SLOPE_MAX = 2.5
 
 _ROUNDS = 3
 _HUBER = 1.345  # 95 % efficient on normal noise (Huber, Robust Statistics, 1981)
-_NORMAL = 1.4826  # the standard deviation over the median absolute deviation of normal noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,7 @@ def _residuals(
 
 def _weights(residuals: Sequence[float]) -> list[float]:
     """Huber's weights: 1 within 1.345 robust standard deviations, and falling beyond."""
-    limit = _HUBER * _NORMAL * median(map(abs, residuals))
+    limit = _HUBER * NORMAL * median(map(abs, residuals))
     return [1.0 if abs(each) <= limit else limit / abs(each) for each in residuals]
 
 

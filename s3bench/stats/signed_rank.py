@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from s3bench.stats.pairwise import PairwiseSums, sorted_sample
 
+PAIRS_OF_T_TEST = math.pi / 3
+"""Pairs of the signed-rank test for one of the t test on normal noise (Hollander & Wolfe, section 3.11)."""
+
 EXACT_VALUES_MAX = 200
 """Up to so many values the null distribution is exact.
 

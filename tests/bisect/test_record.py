@@ -45,6 +45,18 @@ def test_a_record_is_read_back_as_it_was_and_concludes_the_same() -> None:
     assert parse_bisect(encode_bisect(record), source="here").concluded() == record
 
 
+@pytest.mark.parametrize(("version", "is_drop"), [(2, False), (RECORD_VERSION, True)])
+def test_a_record_keeps_the_limits_of_its_version(version: int, is_drop: bool) -> None:
+    raw = json.loads(encode_bisect(done(1)))
+    raw["bisect_version"] = version
+    record = parse_bisect(json.dumps(raw).encode(), source="here")
+    assert record.bisect_version == RECORD_VERSION
+    for policy in (record.policy, *(each.comparison.policy for each in record.answers)):
+        zone = policy.indifference_zone("throughput")
+        assert zone is not None
+        assert zone.is_drop is is_drop
+
+
 def test_a_record_of_some_answers_comes_to_nothing_yet_and_asks_for_the_next() -> None:
     record = parse_bisect(encode_bisect(done(1)), source="here").concluded()
     assert record.found is None

@@ -163,7 +163,7 @@ def test_nothing_selected_is_bad_input_with_what_is_near() -> None:
     with pytest.raises(BadInput) as caught:
         plan(select="sqs.sned and defualt")
     assert str(caught.value) == ("-k sqs.sned and defualt: no benchmark is selected\nnear are `sqs.send` or `default`")
-    with pytest.raises(BadInput, match="there are `s3.cp.upload`, `s3.sync.download` or `sqs.send`; s3bench run"):
+    with pytest.raises(BadInput, match=r"there are `s3\.cp\.upload`, `s3\.sync\.download` or `sqs\.send`; s3bench run"):
         plan(select="zzzzzzzz")
 
 

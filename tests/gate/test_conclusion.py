@@ -110,7 +110,7 @@ def test_figures_that_are_missing_are_no_pass() -> None:
     blind = ClientCellEvidence(name="blind", pairs=tuple(pair(run(peak_memory=None), run()) for _ in range(10)))
     conclusion = concluded(QUIET, blind, policy=Policy(metrics=("peak_memory",)))
     assert conclusion.verdict is Verdict.INCONCLUSIVE
-    assert "peak_memory of blind: not measured" in conclusion.reasons
+    assert "peak_memory of blind: no peak_memory in any run of the baseline" in conclusion.reasons
 
 
 def test_the_same_program_twice_is_no_pass_and_is_reported() -> None:

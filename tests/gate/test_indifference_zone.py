@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import (
@@ -13,13 +14,16 @@ from s3bench.gate.indifference_zone import (
     IndifferenceZone,
     default_indifference_zone,
     judged_by_size,
+    log_worsening,
     parse_indifference_zone,
+    relative_worsening,
     render_indifference_zone,
 )
 from s3bench.gate.policy import check_gating
 from s3bench.results.metrics import METRICS_BY_NAME
 
 ABLE = judged_by_size()
+THROUGHPUT_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0, is_drop=True)
 
 
 def test_the_limits_of_a_large_baseline_are_the_relative_ones() -> None:
@@ -68,7 +72,7 @@ def test_half_a_zone_is_half_in_every_limit() -> None:
 def test_times_memory_and_throughput_have_indifference_zones_and_counts_and_neutral_ones_have_not() -> None:
     assert default_indifference_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.0005)
     assert default_indifference_zone(METRICS_BY_NAME["peak_memory"]) == IndifferenceZone(d0=0.01, d1=0.03, floor=262144)
-    assert default_indifference_zone(METRICS_BY_NAME["throughput"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0)
+    assert default_indifference_zone(METRICS_BY_NAME["throughput"]) == THROUGHPUT_ZONE
     assert default_indifference_zone(METRICS_BY_NAME["wire.requests"]) is None
     assert default_indifference_zone(METRICS_BY_NAME["wire.bytes_sent"]) is None
 
@@ -149,3 +153,31 @@ def test_limits_never_fall_below_the_relative_ones_and_never_cross(
     limits = zone.limits(baseline)
     assert math.log1p(d0) <= limits.d0 <= limits.d1
     assert math.expm1(limits.d0) * baseline >= floor * (1 - 1e-9)
+
+
+def test_a_limit_of_a_decrease_is_reached_when_so_much_of_the_baseline_is_missing() -> None:
+    limits = THROUGHPUT_ZONE.limits(1e6)
+    assert (limits.d0, limits.d1) == (pytest.approx(-math.log(0.98)), pytest.approx(-math.log(0.94)))
+    assert replace(THROUGHPUT_ZONE, is_drop=False).limits(1e6).d1 == math.log1p(0.06)
+
+
+@given(st.floats(0, 0.99), st.booleans())
+def test_a_relative_worsening_comes_back_from_its_log_ratio(relative: float, is_drop: bool) -> None:
+    log_ratio = log_worsening(relative, is_drop=is_drop)
+    assert relative_worsening(log_ratio, is_drop=is_drop) == pytest.approx(relative)
+
+
+@pytest.mark.parametrize("floor", [0.0, 2e6])
+def test_a_floor_beyond_the_baseline_leaves_a_decrease_that_no_candidate_reaches(floor: float) -> None:
+    limits = replace(THROUGHPUT_ZONE, floor=floor, d1=0.9).limits(1e6)
+    assert 0 < limits.d0 <= limits.d1 < math.inf
+    assert (limits.d0 > 6) is (floor > 0)
+
+
+@pytest.mark.parametrize("name", ["throughput", "load.operations_rate"])
+def test_an_option_sets_decreases_where_higher_is_better(name: str) -> None:
+    assert parse_indifference_zone(f"{name}=10%,50%") == (name, replace(THROUGHPUT_ZONE, d0=0.1, d1=0.5))
+    with pytest.raises(BadInput) as caught:
+        parse_indifference_zone(f"{name}=10%,100%")
+    assert caught.value.why == f"the limits of {name} are decreases, and must be below 100%"
+    assert not parse_indifference_zone("total_time=10%,100%")[1].is_drop

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from s3bench.gate.detectable import with_detectable
 from s3bench.gate.evidence import ClientCellEvidence, LoadCellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks, Spending
-from s3bench.gate.multiple_testing import RowDecisions, decide_rows
+from s3bench.gate.multiple_testing import PairNeeds, RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.measurement import Measurement
@@ -85,15 +86,15 @@ def test_what_a_look_has_decided_later_pairs_do_not_change(verdict: Verdict) -> 
 @pytest.mark.parametrize(("first", "verdict"), [(0.05, Verdict.FAIL), (0.03, Verdict.PASS)])
 def test_what_is_near_the_other_limit_goes_on_and_becomes_small(first: float, verdict: Verdict) -> None:
     early = decide_rows([paired(ratios(first, 0.016, 10))], SHARPER)
-    assert (only(early).verdict, len(early.undecided)) == (verdict, 1)
+    assert (only(early).verdict, len(early.needs.undecided)) == (verdict, 1)
     late = decide_rows([paired((*ratios(first, 0.016, 10), *ratios(0.04, 0.005, 10)))], SHARPER)
-    assert (only(late).verdict, only(late).pairs, late.undecided) == (Verdict.SMALL, 20, frozenset())
+    assert (only(late).verdict, only(late).pairs, late.needs.undecided) == (Verdict.SMALL, 20, frozenset())
 
 
 @pytest.mark.parametrize(("worsening", "verdict"), [(0.09, Verdict.FAIL), (0.0, Verdict.PASS), (0.04, Verdict.SMALL)])
 def test_what_is_decided_and_far_from_the_other_limit_asks_for_no_pairs(worsening: float, verdict: Verdict) -> None:
     decisions = decide_rows([paired(ratios(worsening, 0.005, 10))], TIME_ALONE)
-    assert (only(decisions).verdict, decisions.undecided) == (verdict, frozenset())
+    assert (only(decisions).verdict, decisions.needs.undecided) == (verdict, frozenset())
 
 
 def test_the_narrowest_bounds_of_all_looks_are_kept() -> None:
@@ -113,7 +114,7 @@ def test_the_zone_is_that_of_the_first_look() -> None:
 
 
 def test_no_cells_give_no_rows() -> None:
-    assert decide_rows([], Policy(exact=DEFAULT_EXACT)) == RowDecisions(rows=(), undecided=frozenset())
+    assert decide_rows([], Policy(exact=DEFAULT_EXACT)) == RowDecisions(rows=(), needs=PairNeeds(undecided=frozenset()))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_side_that_is_missing_is_inconclusive(baseline: list[float], candidate
 def test_a_metric_that_was_not_measured_is_inconclusive() -> None:
     cell = of_pairs([(run(peak_memory=None), run(peak_memory=None))] * 40)
     row = only(decide_rows([cell], Policy()), "peak_memory")
-    assert (row.verdict, row.reason, row.pairs) == (Verdict.INCONCLUSIVE, "not measured", 0)
+    assert (row.verdict, row.reason, row.pairs) == (Verdict.INCONCLUSIVE, "no peak_memory in any run", 0)
 
 
 def test_figures_missing_in_most_pairs_leave_too_few() -> None:
@@ -299,7 +300,7 @@ def test_creep_asks_for_pairs_of_all_while_it_shows() -> None:
     decisions = decide_rows(slower, TIME_ALONE)
     assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
     assert {row.verdict for row in decisions.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
-    assert decisions.undecided == {cell.identity for cell in slower}
+    assert decisions.needs.undecided == {cell.identity for cell in slower}
 
 
 def test_creep_that_fails_and_may_be_small_asks_for_pairs() -> None:
@@ -308,7 +309,7 @@ def test_creep_that_fails_and_may_be_small_asks_for_pairs() -> None:
     decisions = decide_rows(short, policy)
     assert {row.verdict for row in decisions.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
     assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.FAIL
-    assert decisions.undecided == {cell.identity for cell in short}
+    assert decisions.needs.undecided == {cell.identity for cell in short}
     long = [paired((*ratios(0.019, 0.014, 20), *ratios(0.019, 0.002, 20)), name=f"b{number}") for number in range(4)]
     assert only(decide_rows(long, policy), kind=RowKind.CREEP).verdict is Verdict.SMALL
 
@@ -318,7 +319,7 @@ def test_creep_that_does_not_show_asks_for_no_pairs() -> None:
     cells = [paired(ratios(0.0, 0.05, 10), name=f"b{number}") for number in range(4)]
     decisions = decide_rows(cells, TIME_ALONE)
     assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
-    assert decisions.undecided == frozenset()
+    assert decisions.needs.undecided == frozenset()
 
 
 def test_the_undecided_with_pairs_left_are_named() -> None:
@@ -329,7 +330,7 @@ def test_the_undecided_with_pairs_left_are_named() -> None:
         paired((), name="untouched"),
         paired(ratios(0.0, 0.2, 10), name="noisy", role=Role.NEGATIVE_CONTROL),
     ]
-    undecided = decide_rows(cells, TIME_ALONE).undecided
+    undecided = decide_rows(cells, TIME_ALONE).needs.undecided
     assert undecided == {cells[1].identity, cells[3].identity, cells[4].identity}
 
 
@@ -337,13 +338,13 @@ def test_a_cell_with_one_metric_undecided_is_undecided() -> None:
     cell = paired(ratios(0.0, 0.2, 10), ratios(0.0, 0.001, 10))
     decisions = decide_rows([cell], Policy())
     assert only(decisions, "peak_memory").verdict is Verdict.PASS
-    assert decisions.undecided == {cell.identity}
+    assert decisions.needs.undecided == {cell.identity}
 
 
 @pytest.mark.parametrize(("pairs", "wants_more"), [(0, True), (1, True), (2, False)])
 def test_what_is_counted_in_pairs_takes_two_of_them_by_itself(pairs: int, *, wants_more: bool) -> None:
     cell = paired(ratios(0.0, 0.5, pairs))
-    assert bool(decide_rows([cell], Policy(metrics=(), exact=("requests",))).undecided) is wants_more
+    assert bool(decide_rows([cell], Policy(metrics=(), exact=("requests",))).needs.undecided) is wants_more
 
 
 def test_a_gate_that_the_clock_ended_judges_all_pairs_that_are_there() -> None:
@@ -373,9 +374,9 @@ def test_a_test_that_was_settled_has_no_last_look() -> None:
 
 
 def test_an_open_test_tells_whether_it_is_a_suspect_and_when_it_is_expected_to_be_decided() -> None:
-    (unchanged,) = decide_rows([paired(ratios(0.0, 0.1, 10))], TIME_ALONE).open_tests
-    (worse,) = decide_rows([paired(ratios(0.08, 0.1, 10))], TIME_ALONE).open_tests
-    (between,) = decide_rows([paired(ratios(0.04, 0.2, 10))], TIME_ALONE).open_tests
+    (unchanged,) = decide_rows([paired(ratios(0.0, 0.1, 10))], TIME_ALONE).needs.open_tests
+    (worse,) = decide_rows([paired(ratios(0.08, 0.1, 10))], TIME_ALONE).needs.open_tests
+    (between,) = decide_rows([paired(ratios(0.04, 0.2, 10))], TIME_ALONE).needs.open_tests
     assert (unchanged.is_suspect, worse.is_suspect, between.is_suspect) == (False, True, True)
     assert 10 < unchanged.pairs_expected < 40
     assert 10 < worse.pairs_expected < 40
@@ -383,7 +384,7 @@ def test_an_open_test_tells_whether_it_is_a_suspect_and_when_it_is_expected_to_b
 
 
 def test_what_is_counted_under_observation_alone_takes_no_pairs() -> None:
-    assert not decide_rows([paired([])], Policy(metrics=(), exact=("instructions", "modules"))).undecided
+    assert not decide_rows([paired([])], Policy(metrics=(), exact=("instructions", "modules"))).needs.undecided
 
 
 def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() -> None:
@@ -412,6 +413,11 @@ def test_a_control_whose_other_side_is_faster_shows_that_in_a_row_of_its_own() -
     assert (plain.verdict, mirrored.verdict) == (Verdict.PASS, Verdict.FAIL)
     assert mirrored.reason.startswith("at least +")
     assert mirrored.reason.endswith("% better, above 2.0%")
+    assert mirrored.is_mirrored
+    assert not plain.is_mirrored
+    assert mirrored.better_by is not None
+    assert plain.better_by is None
+    assert 0.08 < mirrored.better_by < 0.1  # of the baseline, as is the change
     assert mirrored.change == pytest.approx(-0.1, abs=1e-3)
     assert mirrored.baseline == 1.0
     assert mirrored.candidate == pytest.approx(0.9, abs=1e-2)
@@ -424,16 +430,16 @@ def test_a_control_whose_other_side_is_faster_shows_that_in_a_row_of_its_own() -
 def test_a_control_that_shows_a_difference_asks_for_pairs_until_it_is_sure(worsening: float) -> None:
     rows, decisions = control_rows(worsening, 10)  # too few to FAIL on, two metrics being held both ways
     assert Verdict.FAIL not in {row.verdict for row in rows}
-    assert len(decisions.undecided) == 1
+    assert len(decisions.needs.undecided) == 1
     rows, decisions = control_rows(worsening, 20)
     assert Verdict.FAIL in {row.verdict for row in rows}
-    assert decisions.undecided == frozenset()
+    assert decisions.needs.undecided == frozenset()
 
 
 def test_a_sound_control_has_one_row_for_each_metric_and_wants_no_more_pairs() -> None:
     rows, decisions = control_rows(0.0, 10)
     assert [row.verdict for row in rows] == [Verdict.PASS]
-    assert decisions.undecided == frozenset()
+    assert decisions.needs.undecided == frozenset()
 
 
 @pytest.mark.parametrize("role", [Role.BENCHMARK, Role.POSITIVE_CONTROL])
@@ -509,7 +515,7 @@ def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]
         (row.verdict, row.change) for row in other.rows if row.kind is RowKind.SIZE
     ]
     assert [row.verdict for row in plain.rows] == [row.verdict for row in other.rows]
-    assert plain.undecided == other.undecided
+    assert plain.needs.undecided == other.needs.undecided
 
 
 @given(CELLS)
@@ -569,3 +575,68 @@ def test_rows_say_how_their_looks_shared_the_level_of_their_family() -> None:
     assert alone.alarm_shares == (0.25, 0.25, 0.5)
     assert {row.alarm_shares for row in family if row.kind is RowKind.SIZE} == {(0.0, 0.25, 0.75)}
     assert max(row.level or 0.0 for row in family) == policy.false_alarm
+
+
+BY_THROUGHPUT = Policy(metrics=("throughput",))
+
+
+def falling(ratio: float, count: int = 40, sigma: float = 0.0005) -> ClientCellEvidence:
+    """Pairs whose throughput changes by this ratio."""
+    around = ratios(0.0, sigma, count)
+    return of_pairs([(run(throughput=1e6), run(throughput=1e6 * ratio / each)) for each in around])
+
+
+def test_a_benchmark_without_a_metric_asks_for_no_pairs_beyond_the_first_look_and_does_not_pass() -> None:
+    bare = of_pairs([(run(), run())] * 10, name="bare")
+    decisions = decide_rows([bare], BY_THROUGHPUT)
+    row = only(decisions, "throughput")
+    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "no throughput in any run")
+    assert decisions.needs.undecided == frozenset()
+    assert decisions.needs.open_tests == ()
+    before_the_first_look = replace(bare, pairs=bare.pairs[:8])
+    assert decide_rows([before_the_first_look], BY_THROUGHPUT).needs.undecided == {bare.identity}
+
+
+def test_which_side_lacks_a_metric_is_said() -> None:
+    one_side = of_pairs([(run(throughput=1e6), run())] * 10)
+    in_turn = of_pairs([(run(throughput=1e6), run()), (run(), run(throughput=1e6))] * 5)
+    reasons = [only(decide_rows([cell], BY_THROUGHPUT), "throughput").reason for cell in (one_side, in_turn)]
+    assert reasons == ["no throughput in any run of the candidate", "no pair has throughput on both sides"]
+    rows = decide_rows([falling(1.0, 10), replace(one_side, name="bare")], BY_THROUGHPUT)
+    assert only(rows, "throughput", RowKind.CREEP).reason == "no throughput in any run of the candidate of bare"
+
+
+def test_too_many_pairs_without_a_figure_are_not_expected_to_be_decided() -> None:
+    half = of_pairs([(run(throughput=1e6), run(throughput=1e6 * (1 + n / 9) if n % 2 else None)) for n in range(10)])
+    (test,) = decide_rows([half], BY_THROUGHPUT).needs.open_tests
+    assert test.pairs_expected == math.inf
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [(0.985, Verdict.PASS), (0.9425, Verdict.SMALL), (0.937, Verdict.FAIL), (1.1, Verdict.PASS)],
+)
+def test_limits_of_a_throughput_are_decreases(ratio: float, verdict: Verdict) -> None:
+    row = only(decide_rows([falling(ratio)], BY_THROUGHPUT), "throughput")
+    assert (row.verdict, row.is_drop) == (verdict, True)
+    assert (row.d0, row.d1) == (pytest.approx(0.02), pytest.approx(0.06))
+
+
+def test_the_bound_of_a_throughput_is_the_decrease_that_was_shown() -> None:
+    zone = IndifferenceZone(d0=0.1, d1=0.5, floor=0, is_drop=True)
+    policy = replace(BY_THROUGHPUT, zones={"throughput": zone})
+    row = only(decide_rows([falling(0.66)], policy), "throughput")
+    assert row.verdict is Verdict.SMALL
+    assert row.at_least == pytest.approx(0.34, abs=0.001)
+    assert row.reason == "at least 34.0% and at most 34.0% lower: real, and below 50.0%"
+    former = replace(policy, zones={"throughput": replace(zone, is_drop=False)})
+    assert only(decide_rows([falling(0.66)], former), "throughput").verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("false_alarm", [1e-17, 1e-200])
+def test_a_level_that_is_next_to_nothing_decides_nothing_and_is_no_error(false_alarm: float) -> None:
+    policy = replace(TIME_ALONE, false_alarm=false_alarm, miss=false_alarm, looks=Looks(pairs=(10, 20, 400)))
+    (row,) = (with_detectable(row, policy) for row in decide_rows([paired(ratios(0.2, 0.05, 12))], policy).rows)
+    assert row.verdict is Verdict.INCONCLUSIVE
+    documents = unpaired(ratios(0.0, 0.03, 12), ratios(0.3, 0.03, 12))
+    assert only(decide_rows([documents], policy)).verdict is Verdict.INCONCLUSIVE

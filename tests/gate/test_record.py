@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
+from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import ClientCellEvidence, Inspection, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import RECORD_VERSION, GateRecord, ProgramIdentity, encode_record, parse_record
-from s3bench.gate.row import Verdict
+from s3bench.gate.row import RowKind, Verdict
 from s3bench.gate.waiver import Waiver
 from tests.gate.evidence_maker import failed, inspected, pair, paired, ratios, run, unpaired, wired
 
@@ -227,3 +228,53 @@ def test_a_figure_that_is_no_number_does_not_enter_a_record_of_json() -> None:
     text = encode_record(replace(EMPTY, cells=(cell,)))
     with pytest.raises(BadInput, match=r"gate\.json is not a record"):
         parse_record(text, source="gate.json")
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict", "d1"),
+    [(1, Verdict.FAIL, 0.06), (2, Verdict.FAIL, 0.06), (RECORD_VERSION, Verdict.SMALL, 0.06)],
+)
+def test_a_record_before_version_3_keeps_limits_of_the_baseline_over_the_candidate(
+    version: int, verdict: Verdict, d1: float
+) -> None:
+    pairs = tuple(
+        pair(run(throughput=1e6), run(throughput=0.9425e6 / each), number)
+        for number, each in enumerate(ratios(0.0, 0.0003))
+    )
+    fallen = replace(EMPTY, cells=(ClientCellEvidence(name="x", pairs=pairs),), policy=Policy(metrics=("throughput",)))
+    read = parse_record(changed(fallen, gate_version=version), source="gate.json").concluded()
+    assert read.conclusion is not None
+    (row,) = (row for row in read.conclusion.rows if row.kind is RowKind.SIZE)
+    assert (row.verdict, row.d1) == (verdict, pytest.approx(d1))  # -5.75 %, which is 6.1 % less the other way round
+    assert parse_record(encode_record(read), source="gate.json").concluded() == read
+
+
+def test_a_decrease_of_everything_is_no_limit() -> None:
+    zones = {"throughput": {"d0": 0.1, "d1": 1.0, "floor": 0, "is_drop": True}}
+    with pytest.raises(BadInput, match=r"gate\.json: \$\.policy\.zones\.throughput: d1 is 1"):
+        parse_record(changed(policy={"zones": zones}), source="gate.json")
+
+
+def test_a_conclusion_is_the_same_but_for_last_digits() -> None:
+    conclusion = WHOLE.concluded().conclusion
+    assert conclusion is not None
+    assert conclusion.rows[0].sigma is not None
+    assert conclusion.difference_from(conclusion) == ""
+
+    def with_first(**figures: Any) -> Conclusion:
+        return replace(conclusion, rows=(replace(conclusion.rows[0], **figures), *conclusion.rows[1:]))
+
+    sigma = conclusion.rows[0].sigma
+    assert conclusion.difference_from(with_first(sigma=sigma * (1 + 1e-15))) == ""
+    assert conclusion.difference_from(replace(conclusion, rows=conclusion.rows[::-1])) == ""
+    apart = with_first(sigma=sigma * 1.01)
+    assert conclusion.agrees_with(apart)
+    assert conclusion.difference_from(apart) == "the same verdict; some figures differ from those"
+    assert conclusion.difference_from(with_first(sigma=None)) == "the same verdict; some figures differ from those"
+    for other in (
+        replace(conclusion, verdict=Verdict.INVALID),
+        with_first(verdict=Verdict.SMALL),
+        replace(conclusion, rows=conclusion.rows[1:]),
+    ):
+        assert not conclusion.agrees_with(other)
+        assert conclusion.difference_from(other) == "the replayed verdict differs from that"

@@ -189,7 +189,7 @@ def check_consistency(outcome: Outcome, rules: Policy) -> None:
         assert all(now[row] in {verdict, Verdict.SMALL} for row, verdict in decided(earlier).items())
     decisions = decide_rows(outcome.cells, rules)
     assert decisions.rows == outcome.rows
-    assert decisions.undecided == frozenset()
+    assert decisions.needs.undecided == frozenset()
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [(10, 0.9512), (40, 0.9503)])

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import ClientCellEvidence
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.multiple_testing import decide_rows, pairs_needed
 from s3bench.gate.pair_autocorrelation import widened
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.size import cells_to_size
-from tests.gate.evidence_maker import paired, ratios, unpaired
+from tests.gate.evidence_maker import of_pairs, paired, ratios, run, unpaired
 from tests.gate.simulated_gate import ZONES, SizePolicy
 
 TIME_ALONE = SizePolicy(metrics=("total_time",), zones={"total_time": ZONES["total_time"]}, false_alarm=0.01 / 8)
@@ -155,3 +156,32 @@ def test_a_step_from_selected_pairs_to_fresh_ones_does_not_pass_for_neighbours_t
     assert widened(series_of(cell, "total_time")).factor == 1
     plain = series_of(paired([*shown, *fresh[:12]]), "total_time").interval()
     assert (row.low, row.high) == plain
+
+
+def test_pairs_that_a_row_did_not_use_do_not_change_its_size() -> None:
+    """They were run for another metric of the same benchmark."""
+    used = paired(ratios(0.065, 0.03, 20))
+    more = replace(used, pairs=(*used.pairs, *paired(ratios(0.0, 0.05, 20)).pairs))
+    row, other = row_of(used), row_of(more)
+    assert (row.pairs, row.verdict, row.is_corrected) == (20, Verdict.FAIL, True)
+    assert (row.change, row.low, row.high) == (other.change, other.low, other.high)
+
+
+def test_what_is_shown_and_detected_does_not_depend_on_how_a_limit_is_written() -> None:
+    """94.3 % of the baseline are 5.7 % less, or a baseline of 6 % more."""
+    ratio = IndifferenceZone(d0=0.02, d1=0.06, floor=0)
+    drop = IndifferenceZone(d0=1 - 1 / 1.02, d1=1 - 1 / 1.06, floor=0, is_drop=True)
+    cell = of_pairs([(run(throughput=1e6), run(throughput=1e6 / each)) for each in ratios(0.085, 0.1)])
+    one, other = (
+        row_of(cell, replace(TIME_ALONE, metrics=("throughput",), zones={"throughput": zone})) for zone in (ratio, drop)
+    )
+    assert one.verdict is other.verdict is Verdict.FAIL
+    assert one.is_corrected
+    assert [one.change, one.low, one.high] == pytest.approx([other.change, other.low, other.high])
+    for former, now in (
+        (one.at_least, other.at_least),
+        (one.detectable, other.detectable),
+        (one.detectable_small, other.detectable_small),
+    ):
+        assert former is not None
+        assert now == pytest.approx(former / (1 + former), rel=1e-3)

@@ -114,3 +114,30 @@ def test_a_waiver_that_says_too_little_is_refused_with_the_path(changes: dict[st
 
 def test_a_minor_fault_row_takes_a_number_and_so_does_every_exact_metric() -> None:
     assert parse_waivers(file_of(metric="minor_faults", ceiling="40"), source="w")[1].ceiling == "40"
+
+
+@pytest.mark.parametrize("metric", ["instructions", "minor_faults"])
+@pytest.mark.parametrize("ceiling", ["3%", "40"])
+def test_counts_with_limits_in_per_cent_take_a_ceiling_in_per_cent_too(metric: str, ceiling: str) -> None:
+    assert parse_waivers(file_of(metric=metric, ceiling=ceiling), source="w")[1].ceiling == ceiling
+
+
+@pytest.mark.parametrize(("ceiling", "is_allowed"), [("3%", True), ("2.9%", False), ("30", True), ("29", False)])
+def test_a_percentage_of_a_count_is_of_the_most_that_the_baseline_counted(ceiling: str, is_allowed: bool) -> None:
+    change = CountChange(name="n", difference=Difference.MORE, baseline=(990, 1000), candidate=(1030, 1040))
+    row = GateRow(benchmark="x", metric="minor_faults", kind=RowKind.EXACT, changes=(change,))
+    assert replace(WAIVER, ceiling=ceiling).allows(row) is is_allowed
+
+
+@pytest.mark.parametrize(("ceiling", "is_allowed"), [("3%", True), ("2.9%", False)])
+def test_a_percentage_of_instructions_that_were_counted_by_size_is_of_their_change(
+    ceiling: str, is_allowed: bool
+) -> None:
+    row = GateRow(benchmark="x", metric="instructions", kind=RowKind.INSTRUCTIONS, change=0.03)
+    assert replace(WAIVER, ceiling=ceiling).allows(row) is is_allowed
+
+
+@pytest.mark.parametrize(("ceiling", "is_allowed"), [("34%", True), ("33.9%", False)])
+def test_a_percentage_of_a_throughput_is_of_its_decrease(ceiling: str, is_allowed: bool) -> None:
+    row = GateRow(benchmark="x", metric="throughput", kind=RowKind.SIZE, change=-0.34, is_drop=True)
+    assert replace(WAIVER, ceiling=ceiling).allows(row) is is_allowed

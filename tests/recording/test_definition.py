@@ -139,11 +139,9 @@ def test_a_sync_sends_again_what_was_out_of_date() -> None:
         exchange("PUT", "/b/p/old"),
         local=files(d__new=3, d__old=3),
     )
-    assert definition["environment"]["file_trees"][-1]["sizes"] == {"new": 3, "old": 3} or definition["responses"][0][
-        "body"
-    ] == {"listing": "remote_dir", "prefix": "p/"}
-    [remote] = [tree for tree in definition["environment"]["file_trees"] if tree["name"] == "remote_dir"]
-    assert remote["sizes"] == {"new": 3}
+    sizes = {tree["name"]: tree["sizes"] for tree in definition["environment"]["file_trees"]}
+    assert sizes == {"d": {"new": 3, "old": 3}, "remote_dir": {"new": 3}}
+    assert definition["responses"][0]["body"] == {"listing": "remote_dir", "prefix": "p/"}
 
 
 def test_a_numbered_folder_of_equal_files_takes_one_line() -> None:

@@ -109,7 +109,8 @@ def test_requests_on_one_connection_are_kept_in_their_order(endpoint: RecordingE
 
 def test_a_chunked_body_arrives_whole(endpoint: RecordingEndpoint, connection: Connect) -> None:
     client = connection(endpoint)
-    chunks = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (CONTENT[:8192], CONTENT[8192:70_000], CONTENT[70_000:])]
+    pieces = (CONTENT[:8192], CONTENT[8192:70_000], CONTENT[70_000:])
+    chunks = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces]
     headers = {
         "Content-Encoding": "aws-chunked",
         "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",

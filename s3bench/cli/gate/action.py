@@ -54,8 +54,8 @@ def decide(options: GateOptions) -> ExitCode:
         record = parse_record(read_whole(options.replay, of="a gate's record"), source=str(options.replay))
         replayed = record.concluded()
         assert replayed.conclusion is not None
-        if record.conclusion is not None and not replayed.conclusion.agrees_with(record.conclusion):
-            click.echo(f"s3bench: the replayed verdict differs from that of s3bench {record.s3bench}", err=True)
+        if record.conclusion is not None and (words := replayed.conclusion.difference_from(record.conclusion)):
+            click.echo(f"s3bench: {words} of s3bench {record.s3bench}", err=True)
         if options.strict:
             replayed = replace(replayed, options={**replayed.options, "strict": True})
     elif options.is_live:

@@ -13,6 +13,7 @@ from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import Spending, parse_looks
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
+from s3bench.run.process import check_interval
 from s3bench.spec.reader import nearest, one_of
 
 _SELF_TEST_ROUNDS = 5
@@ -177,6 +178,7 @@ class GateOptions:
             )
         if self.exact and self.no_exact:
             raise BadInput("--exact and --no-exact contradict each other", fix="leave one of them out")
+        check_interval(self.data_interval, option="--data-interval")
         if self.self_test:
             self._check_self_test(given)
             return

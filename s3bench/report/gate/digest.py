@@ -60,21 +60,22 @@ def digest(record: GateRecord) -> Digest:
     """The contents of a record that has its conclusion."""
     conclusion = record.conclusion
     assert conclusion is not None, "a gate is reported when it has concluded"
-    decided = tuple(row for row in conclusion.rows if _gave(row, conclusion))
+    rows = _without_counterparts(conclusion.rows)
+    decided = tuple(row for row in rows if _gave(row, conclusion))
     carried = {_reason_text(row) for row in decided if row.decides}
     notes = tuple(printable(reason) for reason in conclusion.reasons if reason not in carried)
-    others = [row for row in conclusion.rows if row.decides and not _gave(row, conclusion)]
+    others = [row for row in rows if row.decides and not _gave(row, conclusion)]
     fewer = [row for row in others if row.verdict is Verdict.PASS and row.changes]
     return Digest(
         verdict=conclusion.verdict,
         candidate=printable(record.candidate.label),
         baseline=printable(record.baseline.label),
         decided=decided,
-        notes=(*notes, *_stopped(record, conclusion), *_how_compared(record)),
+        notes=(*notes, *_stopped(record, conclusion)),
         waived=tuple(row for row in others if row.waived_by),
-        controls=tuple(row for row in conclusion.rows if row.role is not Role.BENCHMARK),
+        controls=tuple(row for row in rows if row.role is not Role.BENCHMARK),
         rest=tuple(row for row in others if not row.waived_by),
-        changed=(*fewer, *(row for row in conclusion.rows if row.kind is RowKind.INFORMING)),
+        changed=(*fewer, *(row for row in rows if row.kind is RowKind.INFORMING)),
         failures=tuple(_failures(record, conclusion)),
         warnings=tuple(dict.fromkeys(_warnings(record, conclusion))),
         counted="pairs" if record.is_paired else "runs",
@@ -112,11 +113,17 @@ def word(row: GateRow) -> str:
 
 
 def bound(row: GateRow) -> str:
-    """The bound of the worsening that decided: `> +9.3%` of a FAIL or SMALL, `< +1.7%` of a PASS."""
+    """The bound of the change that decided: `> +9.3%` of a FAIL or SMALL, `< +1.7%` of a PASS.
+
+    Of a metric where higher is better `< -9.3%` and `> -1.7%`. A control that differs the other way is `better by`.
+    """
+    above, below = "<>" if row.is_drop else "><"
+    if row.better_by is not None:
+        return f"better by > {row.better_by:.1%}"
     if row.verdict in ABOVE_D0 and row.at_least is not None:
-        return f"> {_signed(row.at_least)}"
+        return f"{above} {_worsened(row, row.at_least)}"
     if row.verdict is Verdict.PASS and row.at_most is not None:
-        return f"< {_signed(row.at_most)}"
+        return f"{below} {_worsened(row, row.at_most)}"
     return NOTHING
 
 
@@ -132,7 +139,8 @@ def interval(row: GateRow) -> str:
 def limits(row: GateRow) -> str:
     """The limits of the row: d0 and d1, or how much of a count is tolerated."""
     if row.d0 is not None and row.d1 is not None:
-        return f"{row.d0:.1%}/{row.d1:.1%}"
+        sign = "-" * row.is_drop
+        return f"{sign}{row.d0:.1%}/{sign}{row.d1:.1%}"
     if row.kind is not RowKind.EXACT:
         return NOTHING
     tolerance = EXACT_BY_NAME[row.metric].tolerance
@@ -148,8 +156,8 @@ def detectable(row: GateRow) -> str:
         return f"{tolerance:+.1%}" if tolerance else "1 more"
     if row.detectable is None:
         return NOTHING
-    failing = f"{row.detectable:+.1%}"
-    small = failing if row.detectable_small is None else f"{row.detectable_small:+.1%}"
+    failing = _worsened(row, row.detectable)
+    small = failing if row.detectable_small is None else _worsened(row, row.detectable_small)
     return failing if failing == small else f"{small}/{failing}"
 
 
@@ -222,7 +230,7 @@ def rest_in_words(content: Digest) -> str:
     bounded = [row for row in content.rest if row.verdict is Verdict.PASS and row.at_most is not None]
     if bounded:
         worst = max(bounded, key=lambda row: row.at_most or 0.0)
-        words.append(f"largest possible worsening {_signed(worst.at_most)} ({subject(worst)})")
+        words.append(f"largest possible worsening {_worsened(worst, worst.at_most)} ({subject(worst)})")
     seen = ", ".join(_detectable_of(content.rest))
     if seen:
         words.append(f"detectable: {seen}")
@@ -271,6 +279,12 @@ def _control(row: GateRow) -> str:
     return f"{row.metric} {outcome}, {printable(row.reason)} ({row.pairs} pairs)"
 
 
+def _without_counterparts(rows: Sequence[GateRow]) -> tuple[GateRow, ...]:
+    """The rows, of each metric of a control one: the mirrored row where that shows a difference."""
+    mirrored = {(row.benchmark, row.metric, row.role) for row in rows if row.is_mirrored}
+    return tuple(row for row in rows if row.is_mirrored or (row.benchmark, row.metric, row.role) not in mirrored)
+
+
 def _gave(row: GateRow, conclusion: Conclusion) -> bool:
     """Whether the conclusion names this row as a reason; reasons about controls have a prefix."""
     if row.decides:
@@ -287,14 +301,6 @@ def _reason_text(row: GateRow) -> str:
 def _stopped(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
     if record.stopped and record.stopped not in conclusion.reasons:
         yield printable(record.stopped)
-
-
-def _how_compared(record: GateRecord) -> Iterator[str]:
-    if not record.is_paired:
-        yield (
-            "the two documents were measured one after the other: a change of the machine in between cannot be "
-            "distinguished from a change of the client"
-        )
 
 
 def _failures(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
@@ -329,12 +335,12 @@ def _place(row: GateRow) -> str:
 
 def _detectable_of(rows: Iterable[GateRow]) -> Iterator[str]:
     """For each measured metric, the range of the smallest detectable worsening of its rows."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, str]]] = {}
     for row in rows:
         if row.detectable is not None:
-            found.setdefault(row.metric, []).append(row.detectable)
+            found.setdefault(row.metric, []).append((row.detectable, _worsened(row, row.detectable)))
     for metric, values in found.items():
-        low, high = f"{min(values):+.1%}", f"{max(values):+.1%}"
+        (_, low), (_, high) = min(values), max(values)
         yield f"{metric} from {low}" if low == high else f"{metric} from {low} to {high}"
 
 
@@ -347,6 +353,11 @@ def _signed(value: float | None) -> str:
     if value is None:
         return "unbounded"
     return "0.0%" if abs(value) < _NOT_ZERO else f"{value:+.1%}"
+
+
+def _worsened(row: GateRow, worsening: float | None) -> str:
+    """A worsening as the change of the metric."""
+    return _signed(-worsening if worsening is not None and row.is_drop else worsening)
 
 
 def _word(name: str, *, is_more: bool) -> str:

@@ -10,7 +10,7 @@ from s3bench.report.label import clipped
 from s3bench.report.table import Table, Tone, column
 
 LEGEND = (
-    "Bound: of the worsening, as shown by the test that decided. Interval: 95 %, of the size. "
+    "Bound: of the change, as shown by the test that decided. Interval: 95 %, of the size. "
     "Limits: a worsening up to the first is negligible, one of the second or more fails. "
     "Detectable: the smallest worsenings that 95 of 100 whole gates would show as SMALL, and FAIL."
 )

@@ -6,10 +6,11 @@ from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import ComparisonOutcome, Ending
 from s3bench.report.bisection import answer_line, comparison_rows, comparison_table, headline, more_lines, sentences
 from s3bench.report.gate import digest as words
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, sentence
 from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.forest import ForestRow, forest_figure
+from s3bench.report.page.gate.pairs import zone_of
 from s3bench.report.page.profile.explanation import explanation_sections
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Tone
@@ -28,7 +29,6 @@ _TONES = {
     Ending.UNSETTLED: Tone.WARNING,
     Ending.FAILED: Tone.BAD,
 }
-_TEXT_MAX = 600
 
 
 def bisection_section(record: BisectRecord) -> Section:
@@ -37,10 +37,7 @@ def bisection_section(record: BisectRecord) -> Section:
         name="bisect",
         title=clipped(f"Bisection of {record.subject}"),
         headline=_headline(record),
-        lines=tuple(
-            Line(text=clipped(f"{kind}: {text}", most=_TEXT_MAX), tone=Tone.WARNING)
-            for kind, text in more_lines(record)
-        ),
+        lines=tuple(Line(text=sentence(f"{kind}: {text}"), tone=Tone.WARNING) for kind, text in more_lines(record)),
         tables=(comparison_table(record),) if record.answers else (),
         figures=tuple(_figures(record)),
         parts=tuple(_explanation(record)),
@@ -63,8 +60,8 @@ def _headline(record: BisectRecord) -> Headline:
     return Headline(
         verdict=clipped(verdict.upper()),
         tone=tone,
-        text=clipped(text, most=_TEXT_MAX),
-        remarks=tuple(clipped(f"{each[:1].upper()}{each[1:]}.", most=_TEXT_MAX) for each in sentences(record)),
+        text=sentence(text),
+        remarks=tuple(sentence(f"{each[:1].upper()}{each[1:]}.") for each in sentences(record)),
         figures=(
             ("versions", f"{len(record.versions):,}"),
             ("comparisons", f"{len(record.answers):,}"),
@@ -90,8 +87,7 @@ def _figures(record: BisectRecord) -> Iterator[ChartFigure]:
                         change=row.change,
                         low=row.low,
                         high=row.high,
-                        d0=row.d0,
-                        d1=row.d1,
+                        **zone_of(row),
                     )
                 )
         closing = "In the order of the search. Shaded are the limits below which a change counts as none."

@@ -70,6 +70,7 @@ SIX = ("--baseline", "s5cmd", "--candidate", "s5cmd", "6.json")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ((*ONE, "--data-interval", "1e-10"), "--data-interval is shorter than 100us"),
         ((*ONE, "--pairs", "4"), "2 tests of 1 benchmark share a chance of a false alarm of 0.01"),
         ((*ONE, "--pairs", "6", "--metric", "total_time"), "with 6 pairs nothing could ever FAIL by size"),
         ((*SIX, "--pairs", "10"), "14 tests of 6 benchmarks share a chance of a false alarm of 0.01"),

@@ -6,11 +6,13 @@ Estimates and intervals are calculated again from the pairs in the record.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import altair as alt
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.indifference_zone import log_worsening
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow
@@ -28,6 +30,14 @@ _HEIGHT = 240
 _SURPLUS = " Pale pairs were run after this row was decided, for other rows of its benchmark; they are not counted."
 _ORDERS: Mapping[str, str] = {"AB": "baseline first", "BA": "candidate first"}
 _ORDER_SHAPES = ("circle", "triangle-up")
+
+
+class ZoneOfRow(TypedDict):
+    """The indifference zone as a `ForestRow` has it: increases over the better side."""
+
+    d0: float | None
+    d1: float | None
+    is_two_sided: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +117,7 @@ def _looks(cell: CellEvidence, row: GateRow, record: GateRecord) -> list[ForestR
                 change=known.change,
                 low=low,
                 high=high,
-                d0=row.d0,
-                d1=row.d1,
+                **zone_of(row),
             )
         )
     return found
@@ -166,11 +175,19 @@ def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: GateRow, metri
             yield marked.encode(x=x, y=y, shape=shape, description=alt.Description("label:N"))
 
 
+def zone_of(row: GateRow) -> ZoneOfRow:
+    """The limits of a row for a forest plot; neither side of a negative control may be better."""
+    ends = (None if each is None else math.expm1(log_worsening(each, is_drop=row.is_drop)) for each in (row.d0, row.d1))
+    return ZoneOfRow(d0=next(ends), d1=next(ends), is_two_sided=row.role is Role.NEGATIVE_CONTROL)
+
+
 def _zones(row: GateRow, metric: Metric) -> Iterator[tuple[dict[str, str | float], str]]:
     sign = -1 if metric.direction is Direction.HIGHER else 1
-    if row.d0 is not None and row.d1 is not None:
-        yield {"top": (1 + row.d1) ** sign, "bottom": 1}, theme.ZONE
-        yield {"top": 1 + row.d0, "bottom": 1 / (1 + row.d0)}, theme.GRID
+    zone = zone_of(row)
+    if zone["d0"] is not None and zone["d1"] is not None:
+        worst, near = 1 + zone["d1"], 1 + zone["d0"]
+        yield {"top": worst**sign, "bottom": worst**-sign if zone["is_two_sided"] else 1}, theme.ZONE
+        yield {"top": near, "bottom": 1 / near}, theme.GRID
 
 
 def _dot(each: PairChange, metric: Metric) -> dict[str, str | float]:

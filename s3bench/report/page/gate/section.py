@@ -14,7 +14,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, forest_figure
-from s3bench.report.page.gate.pairs import pairs_figure
+from s3bench.report.page.gate.pairs import pairs_figure, zone_of
 from s3bench.report.page.profile.explanation import explanation_sections
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Table, Tone, column
@@ -90,7 +90,8 @@ def _answer(row: GateRow | None, content: Digest) -> str:
         if row.kind is RowKind.INSTRUCTIONS:
             return f"{subject}: {row.reason}"
         if row.verdict is Verdict.FAIL and row.at_least is not None and row.d0 is not None:
-            return f"{subject} at least {row.at_least:+.1%} worse, limit {row.d0:.1%}"
+            how = f"{row.at_least:.1%} lower" if row.is_drop else f"{row.at_least:+.1%} worse"
+            return f"{subject} at least {how}, limit {row.d0:.1%}"
         if row.verdict is Verdict.SMALL and row.at_most is not None and row.d1 is not None:
             return f"{subject} worse by at most {row.at_most:.1%}, limit {row.d1:.1%}"
         return f"{subject}: {row.reason}"
@@ -152,9 +153,7 @@ def _forest_row(row: GateRow) -> ForestRow:
         change=row.change,
         low=row.low,
         high=row.high,
-        d0=row.d0,
-        d1=row.d1,
-        is_two_sided=row.role is Role.NEGATIVE_CONTROL,
+        **zone_of(row),
     )
 
 
