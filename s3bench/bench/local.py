@@ -149,7 +149,7 @@ class LocalRunner:
         log = self.bench.endpoint.collect(self.download_check.look_ahead)
         turnaround_ns = None if self.last_ended_ns is None else record.started_ns - self.last_ended_ns
         self.last_ended_ns = record.ended_ns
-        warning = _keep_output(launch, settings.debug_dir / debug_name / str(iteration)) if settings.debug_dir else ""
+        warning = _keep_output(launch, settings.debug_dir / debug_name) if settings.debug_dir else ""
         failure = self._failure(iteration, record, log, launch)
         if failure is not None:
             return _warned(failure, warning)
@@ -212,7 +212,7 @@ class LocalRunner:
             cwd=workspace.work,
             stdout=workspace.output / "stdout",
             stderr=workspace.output / "stderr",
-            timeout_s=definition.timeout_s or settings.timeout_s,
+            timeout_s=settings.timeout_of(definition),
             interval_s=settings.interval_s,
             measures_speed=settings.measures_speed,
             writable=(*workspace.writable, *also_writable),

@@ -3,6 +3,7 @@
 `s3bench.bench.local` implements it with real processes. Tests script it, on a clock of their own.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,8 @@ class Settings:
     """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of every run.
 
     `measures_speed` probes the speed of the core on which the client runs. `keeps_timeline` keeps samples and requests
-    of each measurement for charts.
+    of each measurement for charts. A run may take `timeout_factor` times the timeout of its definition (`timeout_s` if
+    that has none), and `limit_s` at most.
     """
 
     interval_s: float | None = 0.001
@@ -29,11 +31,17 @@ class Settings:
     measures_speed: bool = True
     keeps_timeline: bool = False
     timeout_s: float = 600.0
+    timeout_factor: float = 1.0
+    limit_s: float = math.inf
     debug_dir: Path | None = None
 
     def unobserved(self) -> "Settings":
         """The same without sampling and probes: what `--audit` compares with."""
         return replace(self, interval_s=None, probes=False, measures_speed=False, keeps_timeline=False)
+
+    def timeout_of(self, definition: Definition) -> float:
+        """The seconds after which a run of `definition` is ended."""
+        return min((definition.timeout_s or self.timeout_s) * self.timeout_factor, self.limit_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

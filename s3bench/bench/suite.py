@@ -1,8 +1,10 @@
 """Runs the benchmarks of a plan one after the other, and makes the results document from what they show."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from s3bench.bench.runner import Bench, Conditions, Settings
 from s3bench.clients.client import FoundClient
@@ -67,14 +69,15 @@ def run_suite(
 ) -> Iterator[SuiteStatus]:
     """Run every cell in turn; yield `document` with its result after every run, and once more when it is closed.
 
-    What fails is an error in its result, and the others run all the same. Requests are kept of the iteration of median
-    time so far. With `audit` every iteration has a twin without sampling and probes, in the order ABBA, and the result
-    says what measuring changed.
+    Results have the clients of `document`. What fails is an error in its result, and the others run all the same.
+    Requests are kept of the iteration of median time so far. With `audit` every iteration has a twin without sampling
+    and probes, in the order ABBA, and the result says what measuring changed.
     """
     steps = _schedule(settings, plan, audit=audit)
+    clients = {client.label: client for client in document.clients}
     done = 0
     for number, ready in enumerate(cells):
-        for result in _run_cell(bench, ready, steps, hooks, number):
+        for result in _run_cell(bench, ready, steps, hooks, number, clients):
             document = document.with_result(result)
             done += result.is_running
             yield SuiteStatus(document=document, result=result, done=done, total=len(steps) * len(cells))
@@ -82,48 +85,63 @@ def run_suite(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One run to come. `iteration` counts what is measured from 0, and is `None` for a warm-up."""
+    """One run to come. `iteration` counts what is measured from 0, and is `None` for a warm-up.
+
+    `name` is that of its directory in --debug-dir, below that of its cell.
+    """
 
     settings: Settings
     iteration: int | None
+    name: str
     is_observed: bool = True
 
 
 def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ...]:
-    steps = [_Step(settings=settings, iteration=None) for _ in range(plan.warmup)]
+    steps = [_Step(settings=settings, iteration=None, name=f"warmup-{number}") for number in range(plan.warmup)]
     for iteration in range(plan.iterations):
-        step = _Step(settings=settings, iteration=iteration)
-        twin = _Step(settings=settings.unobserved(), iteration=iteration, is_observed=False)
+        step = _Step(settings=settings, iteration=iteration, name=str(iteration))
+        name = f"{iteration}-unobserved"
+        twin = _Step(settings=settings.unobserved(), iteration=iteration, name=name, is_observed=False)
         steps += ([step, twin] if iteration % 2 == 0 else [twin, step]) if audit else [step]
     return tuple(steps)
 
 
-def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], hooks: Hooks, number: int) -> Iterator[Result]:
+def _run_cell(
+    bench: Bench,
+    ready: ReadyCell,
+    steps: tuple[_Step, ...],
+    hooks: Hooks,
+    number: int,
+    clients: Mapping[str, Client],
+) -> Iterator[Result]:
     cell, client = ready.cell, ready.client
     if isinstance(client, S3BenchError):
         yield _unrunnable(cell, client)
         return
-    named = Client(name=client.kind, version=client.version, label=client.label)
+    named = clients.get(client.label) or Client(name=client.kind, version=client.version, label=client.label)
     result = new_result(cell, named)
     unobserved: dict[int, Measurement] = {}
     conditions = Conditions(prepare=hooks.prepare)
     debug_name = _debug_name(number, cell.definition.name, client.label)
+    iteration: int | None = None  # that is being run
     try:
         with bench.workspace(cell.definition.environment) as runner_of:
             runner = runner_of(cell.definition, client)
             for step in steps:
-                outcome = runner.run_once(step.iteration or 0, step.settings, debug_name, conditions)
+                iteration = step.iteration
+                outcome = runner.run_once(iteration or 0, step.settings, f"{debug_name}/{step.name}", conditions)
                 if isinstance(outcome, Failure):
-                    result = result.with_failure(outcome)
+                    result = result.with_failure(msgspec.structs.replace(outcome, iteration=iteration))
                 elif not step.is_observed:
                     unobserved[outcome.iteration] = outcome
                 elif step.iteration is not None:
                     result = result.with_measurement(outcome)
                 yield result.with_requests_of_one()
+                iteration = None
                 if len(result.errors) >= FAILURES_MAX and not result.measurements:
                     break
     except S3BenchError as error:
-        result = result.with_failure(_failure_of(error))
+        result = result.with_failure(_failure_of(error, iteration))
     if unobserved:
         result = result.with_audit(compare_observed(result.runs, unobserved))
     yield _cleaned_up(result, hooks).completed()
@@ -158,5 +176,5 @@ def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
     return new_result(cell, client).with_failure(_failure_of(error)).completed()
 
 
-def _failure_of(error: S3BenchError) -> Failure:
-    return Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip())
+def _failure_of(error: S3BenchError, iteration: int | None = None) -> Failure:
+    return Failure(iteration=iteration, what=error.what, why=f"{error.why} {error.fix}".strip())

@@ -12,6 +12,7 @@ History of the format (`schema_version`):
 5: measurements of load runs have the keys of `LoadMeasurement` alone; before, those of `Measurement` stood beside them
    and held nothing, and are dropped on reading.
 6: the speed of the machine (`machine_speed`, `runqueue_wait_time`, `series.speed`); documents before read as they are.
+7: `digest` of a client; `iteration` of an error may be null; documents before read as they are.
 """
 
 import math
@@ -34,7 +35,7 @@ from s3bench.results.other_record import refusal_of_record
 from s3bench.spec.label import benchmark_label, dimension_pairs
 from s3bench.spec.selection import Labels
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 NODE = "node"
 """The last dimension of a result that is one cluster node's part of another result."""
@@ -52,12 +53,16 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Client(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The program under test. `label` distinguishes two of the same name (`cli-crt@2.38.5`)."""
+class Client(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The program under test. `label` distinguishes two of the same name (`cli-crt@2.38.5`).
+
+    `digest` is that of the program's files, by which two builds at one path are distinguished; empty if not known.
+    """
 
     name: str
     version: str
     label: str
+    digest: str = ""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,6 +144,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def is_running(self) -> bool:
         """Whether iterations are still to come."""
         return self.status is Status.RUNNING
+
+    @property
+    def failed_iterations(self) -> int:
+        """How many iterations failed; one of them may have several errors, such as that of its audit."""
+        return len({failure.iteration for failure in self.errors})
 
     @property
     def median_iteration(self) -> Measurement | None:

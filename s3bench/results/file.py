@@ -112,11 +112,16 @@ def write_whole(content: bytes, path: Path, *, durable: bool = True, is_measured
 def rescue(content: bytes) -> str:
     """Save results that cannot be written to their place in a temporary file; returns a message that names it."""
     try:
-        with tempfile.NamedTemporaryFile(prefix="s3bench-results-", delete=False) as file:
-            file.write(content)
+        fd, name = tempfile.mkstemp(prefix="s3bench-results-")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(content)
+        except BaseException:
+            Path(name).unlink()
+            raise
     except OSError as error:
         return f"the results are lost: they could not be saved in {tempfile.gettempdir()} either: {error}"
-    return f"the results were saved in {file.name}"
+    return f"the results were saved in {name}"
 
 
 def read_document(path: Path) -> Document:

@@ -160,15 +160,21 @@ AnyMeasurement = Measurement | LoadMeasurement
 class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why an iteration gave no measurement, or one that is not to be trusted.
 
+    `iteration` is null of a warm-up, of `--cleanup`, and where no iteration could be run.
     `exit_code` is null when the client did not exit by itself (never started, timed out), negative for a signal. `why`
     is the end of its stderr or the reason in words. `request` names the HTTP request concerned, if any.
     """
 
-    iteration: int
+    iteration: int | None
     what: str
     exit_code: int | None = None
     why: str = ""
     request: str = ""
+
+    @property
+    def place(self) -> str:
+        """`iteration 3`, or `outside of the iterations`."""
+        return "outside of the iterations" if self.iteration is None else f"iteration {self.iteration}"
 
 
 def measure(
@@ -224,7 +230,7 @@ def measure(
         milestones=Milestones(**{**milestones_s, **seen}),
         wire=wire.counts if wire else None,
         harness=Harness(
-            samples=len(memory),
+            samples=len(memory) + (series.left_out if series else 0),
             turnaround_time=turnaround_s,
             sampler_cpu_time=sampler_cpu_s,
             server_cpu_time=wire.server_cpu_s if wire else None,

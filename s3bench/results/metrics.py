@@ -42,11 +42,11 @@ class Metric:
 
 
 _PERCENTILE = "samples; linear between closest ranks (Hyndman and Fan's type 7, numpy's default)"
-_RUSAGE = "wait4(2) at the end of the process, children it waited for included"
+_RUSAGE = "wait4(2) at the end of the process, less what was used before exec; children it waited for included"
 _SAMPLES = "samples of the whole process tree"
 _PROBE = "probe inside the client; null if the client has none"
 _SPEED = "probes beside the client, on the core where it runs; null where the system does not allow that"
-_SCHEDSTAT = "/proc/PID/schedstat after its end; null where the kernel does not tell"
+_SCHEDSTAT = "/proc/PID/schedstat after its end, less that before exec; null where the kernel does not tell"
 _WIRE = "the server's wire log; null with a live endpoint"
 _HARNESS = "s3bench's own processes"
 _LOAD = "workers of a load run; null otherwise"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 REDACTED = "***"
 
-_KEYS = r"access[-_]?key|api[-_]?key|source-key|sse-c-key"
+_KEYS = r"access[-_]?key|api[-_]?key|source-key|sse-c-key|customer[-_]?key"
 _NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|credential|signature|{_KEYS})[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
@@ -19,7 +19,10 @@ _QUERY_VALUE = rf"(?:{_QUOTED}|[^\s&])+?(?:{_VALUE_END}|(?=['\"]*&))"
 _HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|x-{_NAMES}['\"]?\s*:"
 _OPTION = rf"--?{_NAMES}(?:[ \t]|\\\n)+"
 _ASSIGNMENT = rf"{_NAMES}(?:['\"]?=|['\"]?\s+=\s+|['\"]\s*:\s*)"
-_USER = r"(?:-[uU][ \t]*|--(?:proxy-)?user(?:=|[ \t]+))(?=['\"]?[^\s:'\"]+:(?!//))"
+_USER_SHORT, _USER_LONG = r"-[#0-9aBfgGiIjJklLMnNOpqRsSvZ]*[uU]", r"--(?:proxy-)?user"  # curl(1), flags before
+_USER = rf"(?:{_USER_SHORT}[ \t]*|{_USER_LONG}(?:=|[ \t]+))(?=['\"]?[^\s:'\"]+:(?!//))"
+_USER_OPTION = re.compile(rf"{_USER_SHORT}|{_USER_LONG}")
+_USER_VALUE = re.compile(r"[^\s:]+:(?!//)")
 _SECRETS = tuple(
     re.compile(rf"((?<![\w-]){name}){value}", re.DOTALL)
     for name, value in (
@@ -46,16 +49,17 @@ _CHUNK_BYTES = 1 << 20
 def redact(arguments: Sequence[str]) -> tuple[str, ...]:
     """Replace secret values: of options that name one, and in each argument, which may be a shell command."""
     redacted = []
-    hide_next = False
+    hide_next = is_user = False
     for argument in arguments:
         short = _SHORT_OPTION.match(argument)
-        if hide_next and not argument.startswith("--"):
+        if (hide_next and not argument.startswith("--")) or (is_user and _USER_VALUE.match(argument)):
             redacted.append(REDACTED)
         elif short is not None:
             redacted.append(short[1] + (REDACTED if short[2] else ""))
         else:
             redacted.append(redact_text(argument))
         hide_next = bool(_SECRET_OPTION.match(argument)) or (short is not None and not short[2])
+        is_user = bool(_USER_OPTION.fullmatch(argument))
     return tuple(redacted)
 
 

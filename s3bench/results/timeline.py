@@ -29,7 +29,8 @@ class SeriesFacts:
 
     `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time of all its
     processes so far, including those that ended. The three are equally long. `interval_s` is the requested interval,
-    `cores` the number of cores that the process may use.
+    doubled each time that every two samples were made one. `cores` is the number of cores that the process may use,
+    `left_out` the number of samples that were merged into others.
     """
 
     at_s: Sequence[float]
@@ -37,6 +38,7 @@ class SeriesFacts:
     cpu_s: Sequence[float]
     interval_s: float
     cores: int
+    left_out: int = 0
 
 
 class UsageSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import psutil
 
+from s3bench.errors import BadInput
 from s3bench.extras import install_command
 from s3bench.run import speed_probe
 from s3bench.run.disk import file_system_of
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.run.machine import MachineFacts, is_busy
+from s3bench.run.owner import workspace_parent
 from s3bench.run.perf import find_perf
 from s3bench.run.tracing import find_tracer
 from s3bench.system.wake_ups import CPU_LATENCY
@@ -61,7 +63,8 @@ class Surroundings:
     """What matters here beside the facts that results store.
 
     `steal_share` is the share of CPU time since boot in which the hypervisor ran something else, `free_bytes` what is
-    free in `directory`, where workspaces are made; `wanted_directory` is what TMPDIR names, if it cannot be used.
+    free in `directory`, where workspaces are made; `wanted_directory` is what the variable `wanted_by` names, if it
+    cannot be used.
     `huge_pages` is the kernel's setting of transparent huge pages. `keeps_cores_awake`: whether a load test in open
     loop can keep the cores out of idle states.
     """
@@ -72,6 +75,7 @@ class Surroundings:
     file_system: str
     free_bytes: int
     wanted_directory: str = ""
+    wanted_by: str = "TMPDIR"
     keeps_cores_awake: bool
 
 
@@ -81,8 +85,12 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
         setting = (root / "sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="utf-8")
     except OSError:
         setting = ""
-    directory = Path(tempfile.gettempdir())
-    wanted = os.environ.get("TMPDIR", "")
+    variable = "S3BENCH_TMPDIR" if os.environ.get("S3BENCH_TMPDIR") else "TMPDIR"
+    wanted = os.environ.get(variable, "")
+    try:
+        directory = workspace_parent(os.environ)
+    except BadInput:  # it cannot be used, and no command works in another
+        directory = Path(tempfile.gettempdir())
     times = psutil.cpu_times()
     steal_s = getattr(times, "steal", None)
     return Surroundings(
@@ -92,6 +100,7 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
         file_system=file_system_of(directory),
         free_bytes=shutil.disk_usage(directory).free,
         wanted_directory="" if Path(wanted).resolve() == directory.resolve() else wanted,
+        wanted_by=variable,
         keeps_cores_awake=os.access(CPU_LATENCY, os.W_OK),
     )
 
@@ -241,8 +250,8 @@ def _disk(around: Surroundings) -> MachineFinding:
             subject,
             f"{found}, in {around.directory}",
             Severity.WARNING,
-            f"TMPDIR names {around.wanted_directory}, which is no directory to write to",
-            "set TMPDIR to one that is, or unset it",
+            f"{around.wanted_by} names {around.wanted_directory}, which is no directory to write to",
+            f"set {around.wanted_by} to one that is, or unset it",
         )
     if around.file_system.startswith(_NETWORK_FILE_SYSTEMS):
         return _check(
@@ -250,14 +259,14 @@ def _disk(around: Surroundings) -> MachineFinding:
             found,
             Severity.WARNING,
             "times depend on a file server or a program, and on what others do there",
-            "set TMPDIR to a directory on a local disk or in memory",
+            "set S3BENCH_TMPDIR to a directory on a local disk or in memory",
         )
     return _check(
         subject,
         found,
         Severity.OK if around.free_bytes >= FREE_BYTES_MIN else Severity.WARNING,
         "benchmarks of large files may not fit",
-        f"free some of {around.directory}, or set TMPDIR to a directory with room",
+        f"free some of {around.directory}, or set S3BENCH_TMPDIR to a directory with room",
     )
 
 

@@ -122,7 +122,7 @@ class LiveEndpoint:
         whole = {key for key, stamp in stamps.items() if key in known and known[key] == (stamp, listed.get(key))}
         self._remove(listed.keys() - whole)
         for key in [key for key in files if key not in whole]:
-            self._client.upload_file(str(files[key]), self._bucket, key)
+            self._below().upload(files[key], key)
         if self._only_reads and files.keys() != whole:
             self._known = {key: (stamps[key], shown) for key, shown in self._listing() if key in stamps}
 

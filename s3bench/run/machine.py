@@ -22,7 +22,28 @@ from s3bench.system.processes import cores_allowed
 _GIT_TIMEOUT_S = 5.0
 _BUSY_LOAD_PER_CORE = 0.5
 _CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
-_CGROUP = "/sys/fs/cgroup"
+_CGROUP = Path("sys/fs/cgroup")
+_VIRTUAL_MAKES = (
+    "Amazon EC2",
+    "Apple Virtualization",
+    "BHYVE",
+    "Bochs",
+    "Google Compute Engine",
+    "KVM",
+    "KubeVirt",
+    "OpenStack",
+    "Parallels",
+    "QEMU",
+    "VMW",
+    "VMware",
+    "Virtual Machine",
+    "VirtualBox",
+    "Xen",
+    "innotek GmbH",
+)
+"""How makes and models of virtual machines begin (systemd's src/basic/virt.c); `Virtual Machine` is Hyper-V's model."""
+_BARE_METAL = ".metal"
+"""In the model of a machine of Amazon EC2 that is not virtual."""
 _PORTABLE_WARNING = (
     "CPU time and memory are not the Linux kernel's own accounts (this is another system, or S3BENCH_PORTABLE=1 is "
     "set): samples are coarser and cost more, processes that outlive their parent are not counted, and delays of a "
@@ -101,7 +122,7 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
         system=_system(root),
         kernel=f"{platform.system()} {platform.release()}",
         virtualization=_virtualization(root),
-        product=_product(root),
+        product=" ".join(_make(root)) or None,
         on_battery=_on_battery(),
         clock_source=_clock_source(root),
         address_randomization=_integer(_read(root, "proc/sys/kernel/randomize_va_space")),
@@ -196,41 +217,50 @@ def _swap() -> tuple[int, int] | tuple[None, None]:
     return swap.total, swap.used
 
 
-def _own_cgroup(root: Path) -> str:
-    """Find our control group (cgroups(7), v2); inside a container it is the root."""
+def _own_cgroup(root: Path, controller: str) -> str:
+    """Find our control group (cgroups(7)) under a controller of version 1, or of version 2 where that is empty.
+
+    Inside a container it is the root, or a path of the host that is not mounted here.
+    """
     for line in (_read(root, "proc/self/cgroup") or "").splitlines():
-        hierarchy, _, rest = line.partition(":")
-        if hierarchy == "0":
-            return rest.partition(":")[2].strip("/")
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controller in controllers.split(","):
+            return path.strip("/")
     return ""
 
 
-def _cgroup_levels(root: Path, file: str) -> list[str]:
-    """Read `file` of our control group and of each above it: the tightest limit counts."""
-    group = Path(_CGROUP.strip("/")) / _own_cgroup(root)
-    levels = (group, *group.parents)
-    texts = (_read(root, str(level / file)) for level in levels if level.is_relative_to(_CGROUP.strip("/")))
-    return [text for text in texts if text]
+def _cgroup_levels(root: Path, controller: str, mount: Path) -> list[Path]:
+    """The directories of our control group and of each above it: the tightest limit counts."""
+    group = mount / _own_cgroup(root, controller)
+    return [level for level in (group, *group.parents) if level.is_relative_to(mount)]
+
+
+def _cgroup_limits(root: Path, controller: str, file: str, files_v1: tuple[str, ...]) -> list[list[str]]:
+    """The words of `file` at each level of version 2, and those of `files_v1` at each level of version 1.
+
+    Where both versions are mounted, version 2 is in the subdirectory `unified`.
+    """
+    places = [
+        *((level, (file,)) for mount in (_CGROUP, _CGROUP / "unified") for level in _cgroup_levels(root, "", mount)),
+        *((level, files_v1) for level in _cgroup_levels(root, controller, _CGROUP / controller)),
+    ]
+    return [" ".join(_read(root, str(level / name)) or "" for name in names).split() for level, names in places]
 
 
 def _cpu_quota(root: Path) -> float | None:
-    quotas = [text.split() for text in _cgroup_levels(root, "cpu.max")]
-    v1_quota = _read(root, f"{_CGROUP[1:]}/cpu/cpu.cfs_quota_us")
-    v1_period = _read(root, f"{_CGROUP[1:]}/cpu/cpu.cfs_period_us")
-    if v1_quota and v1_period:
-        quotas.append([v1_quota, v1_period])
+    quotas = _cgroup_limits(root, "cpu", "cpu.max", ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
     cores = [
         int(quota) / int(period)
-        for quota, period in (fields for fields in quotas if len(fields) == 2)  # noqa: PLR2004 (quota and period)
+        for quota, period in (words for words in quotas if len(words) == 2)  # noqa: PLR2004 (quota and period)
         if quota.isdecimal() and period.isdecimal() and int(period)
     ]
     return min(cores, default=None)
 
 
 def _memory_limit(root: Path) -> int | None:
-    texts = [*_cgroup_levels(root, "memory.max"), _read(root, f"{_CGROUP[1:]}/memory/memory.limit_in_bytes")]
-    limits = [limit for limit in map(_integer, texts) if limit is not None and limit < _CGROUP_UNLIMITED_BYTES]
-    return min(limits, default=None)
+    texts = _cgroup_limits(root, "memory", "memory.max", ("memory.limit_in_bytes",))
+    limits = [int(text) for words in texts for text in words if text.isdecimal()]
+    return min((limit for limit in limits if limit < _CGROUP_UNLIMITED_BYTES), default=None)
 
 
 def _system(root: Path) -> str:
@@ -244,20 +274,37 @@ def _system(root: Path) -> str:
 
 def _virtualization(root: Path) -> str:
     marks = []
-    cpuinfo = _read(root, "proc/cpuinfo") or ""
-    if any(line.startswith("flags") and "hypervisor" in line.split() for line in cpuinfo.splitlines()):
+    if _has_hypervisor(root):
         marks.append("hypervisor")
-    if any((root / mark.lstrip("/")).exists() for mark in _CONTAINER_MARKS) or "container=" in (
-        _read(root, "proc/1/environ") or ""
-    ):
+    if _is_container(root):
         marks.append("container")
     return "+".join(marks) or "none"
 
 
-def _product(root: Path) -> str | None:
-    """Name the make of the machine or the kind of cloud instance (DMI); never serial numbers."""
+def _has_hypervisor(root: Path) -> bool:
+    """By the flag of x86 processors; where there is none, as on ARM, by what the hypervisor tells of itself."""
+    cpuinfo = _read(root, "proc/cpuinfo") or ""
+    if any(line.startswith("flags") and "hypervisor" in line.split() for line in cpuinfo.splitlines()):
+        return True
+    if _read(root, "sys/hypervisor/type"):
+        return True
+    make = _make(root)
+    return any(name.startswith(_VIRTUAL_MAKES) for name in make) and not any(_BARE_METAL in name for name in make)
+
+
+def _is_container(root: Path) -> bool:
+    """By the files of Docker and Podman, the variable of others, and the one that every pod of Kubernetes has."""
+    return (
+        any((root / mark.lstrip("/")).exists() for mark in _CONTAINER_MARKS)
+        or "container=" in (_read(root, "proc/1/environ") or "")
+        or "KUBERNETES_SERVICE_HOST" in os.environ
+    )
+
+
+def _make(root: Path) -> list[str]:
+    """The make and model of the machine, or the kind of cloud instance (DMI); never serial numbers."""
     names = (_read(root, f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
-    return " ".join(name for name in names if name) or None
+    return [name for name in names if name]
 
 
 def _on_battery() -> bool | None:

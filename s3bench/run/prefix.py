@@ -1,4 +1,4 @@
-"""One prefix of a live bucket: lists it, deletes below it, aborts its uploads, and checks every answer of the server.
+"""One prefix of a live bucket: lists it, uploads and deletes below it, aborts its uploads, checks every answer.
 
 All clean-up in a live bucket goes through here. A server or proxy may ignore the prefix, encode keys in its own way,
 repeat pages for ever, or answer with a web page. A listing is therefore checked page by page before anything of it is
@@ -7,6 +7,7 @@ used, and any doubt ends the work with an error: what belongs to somebody else m
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree  # noqa: ICN001 (boto3 parses the same bytes with it)
 
@@ -92,6 +93,11 @@ class Prefix:
             count += len(batch)
         return count
 
+    def upload(self, file: Path, key: str) -> None:
+        """Upload a file as the object `key`."""
+        assert key.startswith(self._prefix), "only what is below the prefix is written"
+        self._ask("upload an object", "upload_file", Filename=str(file), Key=key)
+
     def abort(self, upload: ListedUpload) -> None:
         """Abort an upload."""
         assert upload.key.startswith(self._prefix), "only what was listed here is aborted"
@@ -154,6 +160,7 @@ class Prefix:
             raise
 
     def _ask(self, what: str, operation: str, **given: Any) -> dict[str, Any]:
+        from boto3.exceptions import S3UploadFailedError  # noqa: PLC0415 (as above)
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
         from botocore.parsers import ResponseParserError  # noqa: PLC0415 (as above)
 
@@ -166,11 +173,9 @@ class Prefix:
                     f"the answer was not XML, or an error without a code: {error}"[:_WHY_LENGTH_MAX],
                     _CHECK,
                 ) from error
-            raise S3BenchError(
-                f"the server refused to {what} under {self._where}",
-                str(error)[:_WHY_LENGTH_MAX],
-                "check the credentials and what they may do, then try again",
-            ) from error
+            raise self._refused(what, error) from error
+        except S3UploadFailedError as error:
+            raise self._refused(what, error) from error
         except (ResponseParserError, ValueError, OverflowError) as error:
             raise S3BenchError(
                 f"the server's answer cannot be read: asked to {what} under {self._where}",
@@ -184,6 +189,13 @@ class Prefix:
                 "check that the endpoint can be reached, then try again",
             ) from error
         return answer
+
+    def _refused(self, what: str, error: Exception) -> S3BenchError:
+        return S3BenchError(
+            f"the server refused to {what} under {self._where}",
+            str(error)[:_WHY_LENGTH_MAX],
+            "check the credentials and what they may do, then try again",
+        )
 
     def _checked(self, item: dict[str, Any]) -> str:
         """The key of a listed item, which must lie below the prefix."""

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -15,17 +16,21 @@ from statistics import median
 from types import TracebackType
 from typing import IO, Any, Self
 
-from s3bench.errors import ClientNotFound, MachineError
+from s3bench.errors import BadInput, ClientNotFound, MachineError
 from s3bench.results.machine_speed import SpeedFacts
 from s3bench.results.measurement import UsageFacts
 from s3bench.results.timeline import SeriesFacts
 from s3bench.run import landlock, spawner, speed_probe
+from s3bench.run.sampler import CPU_SHARE_MAX
 from s3bench.system.child import ChildProcess
 from s3bench.system.processes import cores_allowed
 
 _SECOND_NS = 1_000_000_000
+_INTERVAL_MIN_NS = 100_000
 _SAMPLE_BYTES = array("q").itemsize
 _STOP_WAIT_S = 15.0
+_KILL_ROUNDS_MAX = 10
+_KILL_WAIT_S = 1.0
 _REMOVED_AT_ONCE = 500
 """So many names go into one message, since a long one would make the helper process larger."""
 _RSS_SLACK_BYTES = 1 << 20
@@ -43,11 +48,13 @@ _UNSEEN_CPU_MIN_S = 0.02
 class Launch:
     """A command to run. `env` is all of its environment; `stdout` and `stderr` are files, emptied first.
 
+    `cwd` is a directory in which nothing else works: if the helper process dies, all that works there is killed.
+
     `argv[0]` without a slash is looked up in `env`'s PATH. Where the kernel has Landlock, the client can write only
     below `writable`; `None` lets it write anywhere. After `timeout_s` the whole process tree is killed. An
-    `interval_s` of `None` takes no samples. `sampler_cpu_max` is the share of one core that sampling may take: where a
-    wake-up costs more than that at `interval_s`, samples are further apart. `measures_speed` probes the speed of the
-    core on which the client runs (`speed_probe`).
+    `interval_s` of `None` takes no samples; where sampling at `interval_s` would take over `sampler.CPU_SHARE_MAX` of a
+    core, samples are further apart. `measures_speed` probes the speed of the core on which the client runs
+    (`speed_probe`).
     """
 
     argv: tuple[str, ...]
@@ -57,9 +64,18 @@ class Launch:
     stderr: Path
     timeout_s: float | None
     interval_s: float | None
-    sampler_cpu_max: float = 0.02
     measures_speed: bool = False
     writable: tuple[Path, ...] | None = None
+
+
+def check_interval(interval_s: float | None, *, option: str) -> None:
+    """Check the time between samples that `option` was given. Raises `BadInput`."""
+    if interval_s is not None and round(interval_s * _SECOND_NS) < _INTERVAL_MIN_NS:
+        raise BadInput(
+            f"{option} is shorter than 100us",
+            "a sample of memory and CPU itself takes some 20 microseconds",
+            "Write 100us or more.",
+        )
 
 
 class PeakSource(StrEnum):
@@ -142,6 +158,7 @@ class Spawner:
             reply = spawner.receive(control)
         except (spawner.StreamEnded, ConnectionError) as error:
             self._stop()
+            _kill_below(launch.cwd)
             raise self._helper_died(process) from error
         except BaseException:
             self._stop()
@@ -186,6 +203,25 @@ class Spawner:
         )
 
 
+def _kill_below(directory: Path) -> None:
+    """Kill every process that works in `directory`: those that a client started, when nobody else does so any more."""
+    import psutil  # noqa: PLC0415 (for a helper that died alone)
+
+    place = directory.resolve()
+    for _ in range(_KILL_ROUNDS_MAX):
+        working = [each for each in psutil.process_iter(("cwd",)) if _is_below(each.info["cwd"], place)]
+        if not working:
+            return
+        for each in working:
+            with suppress(psutil.Error):
+                each.kill()
+        psutil.wait_procs(working, timeout=_KILL_WAIT_S)
+
+
+def _is_below(cwd: str | None, place: Path) -> bool:
+    return cwd is not None and Path(cwd).is_relative_to(place)
+
+
 def _request(launch: Launch) -> dict[str, Any]:
     program = launch.argv[0]
     if "/" not in program:
@@ -199,7 +235,6 @@ def _request(launch: Launch) -> dict[str, Any]:
         "stderr": os.fsencode(launch.stderr.absolute()),
         "timeout_s": launch.timeout_s,
         "interval_ns": round(launch.interval_s * _SECOND_NS) if launch.interval_s is not None else 0,
-        "sampler_cpu_max": launch.sampler_cpu_max,
         "measures_speed": launch.measures_speed and not speed_probe.missing(),
         "landlock_abi": 0 if launch.writable is None else landlock.abi_version(),
         "writable": [os.fsencode(path.absolute()) for path in launch.writable or ()],
@@ -229,7 +264,7 @@ def _launch_error(launch: Launch, stage: str, number: int, message: str) -> Clie
 
 def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
     usage = reply["usage"]
-    series = None if launch.interval_s is None else _series(reply, launch.interval_s)
+    series = None if launch.interval_s is None else _series(reply)
     source, peak_bytes = _peak(reply)
     return ProcessRecord(
         pid=reply["pid"],
@@ -254,20 +289,21 @@ def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
         warnings=(
             *_process_warnings(reply),
             *_peak_warnings(reply, source, peak_bytes),
-            *_sampling_warnings(launch, reply, series),
+            *_sampling_warnings(reply, series),
         ),
     )
 
 
-def _series(reply: dict[str, Any], interval_s: float) -> SeriesFacts:
+def _series(reply: dict[str, Any]) -> SeriesFacts:
     at_ns, rss_bytes, cpu_ns = (_numbers(reply[name]) for name in ("at_ns", "rss_bytes", "cpu_ns"))
     started_ns = reply["started_ns"]
     return SeriesFacts(
         at_s=tuple((at - started_ns) / _SECOND_NS for at in at_ns),
         rss_bytes=tuple(rss_bytes),
-        cpu_s=tuple(used / _SECOND_NS for used in cpu_ns),
-        interval_s=interval_s,
+        cpu_s=tuple(max(0, used - reply["cpu_before_ns"]) / _SECOND_NS for used in cpu_ns),
+        interval_s=reply["interval_ns"] / _SECOND_NS,
         cores=cores_allowed() or os.cpu_count() or 1,
+        left_out=reply["samples_left_out"],
     )
 
 
@@ -351,14 +387,15 @@ def _counts_shared_pages_for_each(reply: dict[str, Any], source: PeakSource) -> 
     return source is PeakSource.SAMPLED and reply["process_count"] > 1
 
 
-def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFacts | None) -> Iterator[str]:
+def _sampling_warnings(reply: dict[str, Any], series: SeriesFacts | None) -> Iterator[str]:
     if series is None or len(series.at_s) < _SAMPLES_CHECKED_MIN:
         return
     spacing_s = median(after_s - before_s for before_s, after_s in pairwise(series.at_s))
     if spacing_s > series.interval_s * _STRETCH_WARN:
+        share = reply["sampler_cpu_ns"] / (reply["ended_ns"] - reply["started_ns"])
         yield (
             f"samples are {spacing_s * 1e3:.2g} ms apart, not {series.interval_s * 1e3:g} ms: "
-            f"on this machine more would take over {launch.sampler_cpu_max:.0%} of a core"
+            f"on this machine {_sampling_cost(share)} of a core"
         )
     used_s = reply["usage"]["user_s"] + reply["usage"]["system_s"]
     unseen_s = used_s - series.cpu_s[-1]
@@ -366,6 +403,12 @@ def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFact
         yield f"{unseen_s:.3f} s of {used_s:.3f} s CPU were used by processes too short-lived for the samples"
     elif -unseen_s > max(_UNSEEN_CPU_MIN_S, used_s * _UNSEEN_CPU_SHARE):
         yield f"the CPU time lacks at least {-unseen_s:.3f} s of processes that their parent did not wait for"
+
+
+def _sampling_cost(share: float) -> str:
+    if share <= CPU_SHARE_MAX:
+        return f"more would take over {CPU_SHARE_MAX:.0%}"
+    return f"even these take {share:.1%}"
 
 
 def _processes(count: int) -> str:

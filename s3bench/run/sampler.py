@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from s3bench.run.tree import PsutilTree
 
 SAMPLES_MAX = 1 << 16
-"""When a run has more, every second one is dropped and the rest of it is sampled half as often."""
+"""When a run has more, every two samples are made one and the rest of it is sampled half as often."""
+
+CPU_SHARE_MAX = 0.02
+"""The part of one core that sampling may take."""
 
 _COST_SAMPLES = 32
 """So many samples go into one estimate of what a sample costs, its wake-up included."""
@@ -27,7 +30,9 @@ _BUDGET_SHARE = 0.9
 """The part of the budget that is planned for; the rest is for starting and for estimates that come late."""
 
 _STRETCH_MAX = 10
-"""The interval is stretched this far at most. On an overloaded machine even sleeping is accounted as dear."""
+_STRETCHED_NS = 10_000_000
+"""The interval is stretched tenfold at most, or to 10 ms if that is more, since on an overloaded machine even sleeping
+is accounted as dear."""
 
 _TORN_NS = 100_000
 """A read that took this long for each process was interrupted, so that its CPU time is not of the moment noted."""
@@ -43,10 +48,12 @@ _FIND_ANYWAY_NS = 100_000_000
 class Sampler:
     """Samples the process tree every `interval_ns`, or less often where that would take too much CPU time.
 
-    `cpu_share_max` is the part of one core that sampling may take: where a wake-up is dear (on some virtual machines
-    40 microseconds), the interval is stretched to keep to it, up to tenfold. `cost_ns`, what one sample takes, is
-    learnt, and may be handed from run to run. A sample that comes late is not made up for: the next one is due at the
-    next tick.
+    Where a wake-up is dear (on some virtual machines 40 microseconds), the interval is stretched to keep to
+    `CPU_SHARE_MAX`. `cost_ns`, what one sample takes, is learnt, and may be handed from run to run. A sample that comes
+    late is not made up for: the next one is due at the next tick.
+
+    `left_out` counts the samples that were merged into others, and `due_interval_ns` is the interval that was asked
+    for, doubled as often as that happened.
 
     A child is taken in when it was found twice, some milliseconds apart: until it has called exec, it shows its
     parent's memory as its own. The CPU time that it has used by then is spread over the samples taken meanwhile. What a
@@ -60,7 +67,6 @@ class Sampler:
         pid: int,
         *,
         interval_ns: int,
-        cpu_share_max: float,
         cost_ns: int,
         started_ns: int,
         now_ns: Callable[[], int] = monotonic_ns,
@@ -70,8 +76,8 @@ class Sampler:
         self._now_ns, self._used_ns = now_ns, used_ns
         tree.adopt(pid)
         self._candidates: frozenset[int] = frozenset()
-        self._interval_ns = interval_ns
-        self._cpu_share_max = cpu_share_max * _BUDGET_SHARE
+        self._interval_ns = self.due_interval_ns = interval_ns
+        self.left_out = 0
         self.cost_ns = cost_ns
         self._step_ns = self._affordable_step_ns()
         self.at_ns = array("q")
@@ -139,8 +145,9 @@ class Sampler:
         return self._used_ns() - self._cpu_start_ns
 
     def _affordable_step_ns(self) -> int:
-        affordable_ns = round(self.cost_ns / self._cpu_share_max)
-        return min(max(self._interval_ns, affordable_ns), self._interval_ns * _STRETCH_MAX)
+        affordable_ns = round(self.cost_ns / (CPU_SHARE_MAX * _BUDGET_SHARE))
+        most_ns = max(self._interval_ns * _STRETCH_MAX, _STRETCHED_NS)
+        return min(max(self._interval_ns, affordable_ns), most_ns)
 
     def _learn_cost(self) -> None:
         now_ns = self._used_ns()
@@ -152,8 +159,13 @@ class Sampler:
         self._step_ns = self._affordable_step_ns()
 
     def _thin_out(self) -> None:
-        self.at_ns, self.rss_bytes, self.cpu_ns = self.at_ns[1::2], self.rss_bytes[1::2], self.cpu_ns[1::2]
+        """Make one of every two samples: the later one, with the larger memory of both."""
+        taken = len(self.at_ns)
+        self.at_ns, self.cpu_ns = self.at_ns[1::2], self.cpu_ns[1::2]
+        self.rss_bytes = array("q", map(max, self.rss_bytes[::2], self.rss_bytes[1::2]))
+        self.left_out += taken - len(self.at_ns)
         self._interval_ns = 2 * self._step_ns
+        self.due_interval_ns *= 2
 
     def _find(self) -> None:
         before_ns = self._now_ns()

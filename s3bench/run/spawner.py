@@ -17,6 +17,8 @@ import marshal
 import os
 import select
 import signal
+from array import array
+from resource import RUSAGE_SELF, getrusage
 from time import monotonic_ns
 
 from s3bench.run.landlock import restrict_writes
@@ -40,8 +42,8 @@ _SECOND_NS = 1_000_000_000
 _NEVER_NS = 1 << 62
 _SELECT_MAX_S = 86_400.0  # select(2) refuses times of some years
 _LENGTH_BYTES = 4
-_NUMBER_BYTES = 8
-_TOLD_BYTES = 2 * _NUMBER_BYTES
+_TOLD_COUNT = 9
+_TOLD_BYTES = _TOLD_COUNT * array("q").itemsize
 
 
 class StreamEnded(Exception):
@@ -68,6 +70,67 @@ class _Usage:
         self.reaped += 1
 
 
+class _BeforeExec:
+    """What a forked child, still a copy of the helper, had used right before exec, when its run began.
+
+    The kernel's accounts of a process begin at the fork, so this has to be subtracted from the client's.
+    """
+
+    def __init__(self, told: bytes, forked_ns: int) -> None:
+        numbers = array("q", told) if told else (*(0,) * (_TOLD_COUNT - 1), forked_ns)  # empty: it was stopped before
+        self.rss_bytes, self.waited_ns, self.user_us, self.system_us, *counts, self.started_ns = numbers
+        self.minor_faults, self.major_faults, self.voluntary_switches, self.involuntary_switches = counts
+
+    @property
+    def cpu_ns(self) -> int:
+        """User and system time together."""
+        return (self.user_us + self.system_us) * 1000
+
+    def subtracted_from(self, usage: _Usage) -> dict[str, Any]:
+        """What the client used itself: `usage` without what the copy of the helper used."""
+        return {
+            "user_s": max(0.0, usage.user_s - self.user_us / 1e6),
+            "system_s": max(0.0, usage.system_s - self.system_us / 1e6),
+            "minor_faults": max(0, usage.minor_faults - self.minor_faults),
+            "major_faults": max(0, usage.major_faults - self.major_faults),
+            "voluntary_switches": max(0, usage.voluntary_switches - self.voluntary_switches),
+            "involuntary_switches": max(0, usage.involuntary_switches - self.involuntary_switches),
+            "rss_bytes_max": usage.rss_bytes_max,
+        }
+
+
+def _used_before_exec() -> array[int]:
+    """In the child: the numbers of `_BeforeExec`, the time last. What comes after is in all accounts of the run."""
+    rss_bytes = own_rss_bytes()
+    waited_ns = _runqueue_wait_ns("self") or 0
+    usage, started_ns = getrusage(RUSAGE_SELF), monotonic_ns()
+    return array(
+        "q",
+        (
+            rss_bytes,
+            waited_ns,
+            round(usage.ru_utime * 1e6),
+            round(usage.ru_stime * 1e6),
+            usage.ru_minflt,
+            usage.ru_majflt,
+            usage.ru_nvcsw,
+            usage.ru_nivcsw,
+            started_ns,
+        ),
+    )
+
+
+def _runqueue_wait_ns(process: int | str) -> int | None:
+    """How long the first thread of a process was ready to run and waited for a core; `None` if the kernel has none."""
+    try:
+        file = os.open(f"/proc/{process}/schedstat", os.O_RDONLY)
+        waited_ns = int(os.read(file, 128).split()[1])  # Documentation/scheduler/sched-stats.rst
+        os.close(file)
+    except OSError:
+        return None
+    return waited_ns
+
+
 class _Client:
     """The process under test and all that descend from it. Orphans among them become our children where they can."""
 
@@ -82,8 +145,8 @@ class _Client:
         """Take the accounts of every child that has ended."""
         try:
             while True:
-                if self.status is None:
-                    self._read_runqueue_wait()
+                if self.status is None:  # it can be read until the client is reaped
+                    self.runqueue_wait_ns = _runqueue_wait_ns(self.pid)
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
                 if not pid:
                     return
@@ -92,15 +155,6 @@ class _Client:
                     self.status = status
         except ChildProcessError:
             self.has_children = bool(orphans(self.pid))
-
-    def _read_runqueue_wait(self) -> None:
-        """How long its first thread was ready to run and waited for a core, which can be read until it is reaped."""
-        try:
-            file = os.open(f"/proc/{self.pid}/schedstat", os.O_RDONLY)
-            self.runqueue_wait_ns = int(os.read(file, 128).split()[1])  # Documentation/scheduler/sched-stats.rst
-            os.close(file)
-        except OSError:  # this kernel does not tell
-            pass
 
     def kill_all(self, wake: int) -> tuple[int, int]:
         """Kill and reap what is left of the tree; return how many were alive, and how many would not die."""
@@ -238,7 +292,8 @@ class _Helper:
             told = _await_exec(exec_pipe, _deadline_ns(forked_ns, timeout_ns))
             if len(told) > _TOLD_BYTES:
                 return {"failure": marshal.loads(told[_TOLD_BYTES:])}  # noqa: S302 (from our own child)
-            rss_bytes_floor, started_ns = _numbers(told) if told else (0, forked_ns)
+            before = _BeforeExec(told, forked_ns)
+            started_ns = before.started_ns
             observers = self._observers(pid, request, started_ns)
             deadline_ns = _deadline_ns(started_ns, timeout_ns)
             ended_ns = _watch(client, self._wake, observers.sampler, self._sample_loop, observers.memory, deadline_ns)
@@ -249,6 +304,9 @@ class _Helper:
                 observers.close()
             alive, immortal = client.kill_all(self._wake)
         self._learn(request["program"], observers, client.usage.rss_bytes_max)
+        waited_ns = client.runqueue_wait_ns
+        if waited_ns is not None:
+            waited_ns = max(0, waited_ns - before.waited_ns)
         return {
             **seen,
             "pid": pid,
@@ -259,9 +317,10 @@ class _Helper:
             "alive": alive,
             "immortal": immortal,
             "process_count": max(observers.process_count, client.usage.reaped),
-            "rss_bytes_floor": rss_bytes_floor,
-            "usage": vars(client.usage),
-            "runqueue_wait_ns": client.runqueue_wait_ns,
+            "rss_bytes_floor": before.rss_bytes,
+            "cpu_before_ns": before.cpu_ns,
+            "usage": before.subtracted_from(client.usage),
+            "runqueue_wait_ns": waited_ns,
         }
 
     def _observers(self, pid: int, request: dict[str, Any], started_ns: int) -> _Observers:
@@ -272,7 +331,6 @@ class _Helper:
                 tree,
                 pid,
                 interval_ns=request["interval_ns"],
-                cpu_share_max=request["sampler_cpu_max"],
                 cost_ns=self._sample_cost_ns,
                 started_ns=started_ns,
             )
@@ -300,7 +358,7 @@ class _Helper:
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
         """Fork, restrict and execute; return the child's id and a pipe.
 
-        Through the pipe the child sends its size and the time right before exec, and why that failed if it did.
+        Through the pipe the child sends `_used_before_exec`, and why exec failed if it did.
         """
         reader, writer = os.pipe()
         helper = os.getpid()
@@ -326,8 +384,7 @@ class _Helper:
                 stage = "landlock"
                 restrict_writes(request["writable"], request["landlock_abi"])
             stage = "exec"
-            floor = own_rss_bytes().to_bytes(_NUMBER_BYTES, "little")
-            os.write(writer, floor + monotonic_ns().to_bytes(_NUMBER_BYTES, "little"))
+            os.write(writer, _used_before_exec())
             os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
         except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the helper must not live on)
             if stage != "exec":
@@ -341,20 +398,18 @@ def _deadline_ns(started_ns: int, timeout_ns: int | None) -> int | None:
     return None if timeout_ns is None else started_ns + timeout_ns
 
 
-def _numbers(told: bytes) -> tuple[int, int]:
-    """What a forked child sent before exec: its resident bytes, and the time."""
-    return int.from_bytes(told[:_NUMBER_BYTES], "little"), int.from_bytes(told[_NUMBER_BYTES:_TOLD_BYTES], "little")
-
-
 def _sampled(sampler: Sampler | None) -> dict[str, Any]:
     if sampler is None:
-        return {"sampler_cpu_ns": 0, "sampled_rss_bytes_max": 0, "at_ns": b"", "rss_bytes": b"", "cpu_ns": b""}
+        none = dict.fromkeys(("at_ns", "rss_bytes", "cpu_ns"), b"")
+        return {"sampler_cpu_ns": 0, "sampled_rss_bytes_max": 0, "samples_left_out": 0, "interval_ns": 0, **none}
     return {
         "sampler_cpu_ns": sampler.cpu_used_ns(),
         "sampled_rss_bytes_max": sampler.rss_bytes_max,
         "at_ns": sampler.at_ns.tobytes(),
         "rss_bytes": sampler.rss_bytes.tobytes(),
         "cpu_ns": sampler.cpu_ns.tobytes(),
+        "samples_left_out": sampler.left_out,
+        "interval_ns": sampler.due_interval_ns,
     }
 
 

@@ -30,7 +30,7 @@ _EMPTIED = ("home", "tmp", "output")
 _OWN_NAMES = frozenset({"work", "pristine", *_EMPTIED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Repairs:
     """What one `restore` had to do: entries removed in `work`, fixtures linked again, fixtures written anew."""
 
@@ -126,7 +126,7 @@ class Workspace:
 
         For use before every iteration, when no process of the last one lives. Links are never followed.
         """
-        repaired = _Repaired()
+        repairs = Repairs()
         with _explained("restore"), directory.forced(self.root) as root_fd, ExitStack() as stack:
             for name in os.listdir(root_fd):  # noqa: PTH208 (a descriptor is no path)
                 if name not in _OWN_NAMES:  # a command wrote to `..`
@@ -136,22 +136,15 @@ class Workspace:
                     directory.empty(fd)
             pristine_fd = stack.enter_context(directory.ensured("pristine", root_fd, stat.S_IRWXU))
             work_fd = stack.enter_context(directory.ensured("work", root_fd, DIRECTORY_MODE))
-            self._fixtures.clear(work_fd, pristine_fd, repaired)
-            self._fixtures.fill(work_fd, pristine_fd, repaired)
+            self._fixtures.clear(work_fd, pristine_fd, repairs)
+            self._fixtures.fill(work_fd, pristine_fd, repairs)
             self._put_config()
-        return Repairs(removed=repaired.removed, relinked=repaired.relinked, rebuilt=repaired.rebuilt)
+        return repairs
 
     def _put_config(self) -> None:
         if self._config_text is not None:
             self.config.parent.mkdir(mode=stat.S_IRWXU, exist_ok=True)
             self.config.write_text(self._config_text, encoding="utf-8")
-
-
-@dataclass(slots=True)
-class _Repaired:
-    removed: int = 0
-    relinked: int = 0
-    rebuilt: int = 0
 
 
 _Stamp = tuple[int, int, int, int, int]
@@ -183,26 +176,26 @@ class _FixtureDirectory:
             },
         )
 
-    def clear(self, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
+    def clear(self, work_fd: int, pristine_fd: int, repairs: Repairs) -> None:
         """Remove what does not belong here or below, and what is not as it was, and note what is missing then."""
         strangers, changed, whole = self._survey(work_fd)
         for name in strangers:
-            repaired.removed += directory.remove_entry(name, work_fd)
+            repairs.removed += directory.remove_entry(name, work_fd)
         for name in changed:
             self._remove_changed(name, work_fd, pristine_fd)
         self.missing = [name for name in self.files if name not in whole]
         for child, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
-            child.clear(work_below_fd, pristine_below_fd, repaired)
+            child.clear(work_below_fd, pristine_below_fd, repairs)
 
-    def fill(self, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
+    def fill(self, work_fd: int, pristine_fd: int, repairs: Repairs) -> None:
         """Put back what is missing here and below.
 
         After `clear` of the whole tree: removing a fixture's inode elsewhere, to where it was moved, changes its stamp.
         """
         for name in self.missing:
-            self._put(name, work_fd, pristine_fd, repaired)
+            self._put(name, work_fd, pristine_fd, repairs)
         for child, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
-            child.fill(work_below_fd, pristine_below_fd, repaired)
+            child.fill(work_below_fd, pristine_below_fd, repairs)
         os.utime(work_fd, (FIXTURE_MTIME_S, FIXTURE_MTIME_S))
 
     def _below(self, work_fd: int, pristine_fd: int) -> Iterator[tuple["_FixtureDirectory", int, int]]:
@@ -237,7 +230,7 @@ class _FixtureDirectory:
             directory.remove_entry(name, pristine_fd)
         directory.remove_entry(name, work_fd)
 
-    def _put(self, name: str, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
+    def _put(self, name: str, work_fd: int, pristine_fd: int, repairs: Repairs) -> None:
         """Link the fixture into `work`, from `pristine` if that is still right (but for its change time)."""
         try:
             status = os.stat(name, dir_fd=pristine_fd, follow_symlinks=False)
@@ -245,11 +238,11 @@ class _FixtureDirectory:
         except FileNotFoundError:
             is_pristine = False
         if is_pristine:
-            repaired.relinked += 1
+            repairs.relinked += 1
         else:
             directory.remove_entry(name, pristine_fd)
             write_content(name, pristine_fd, self.files[name])
-            repaired.rebuilt += 1
+            repairs.rebuilt += 1
         os.link(name, name, src_dir_fd=pristine_fd, dst_dir_fd=work_fd, follow_symlinks=False)
         self.stamps[name] = _stamp(os.stat(name, dir_fd=work_fd, follow_symlinks=False))
 

@@ -173,16 +173,17 @@ class ScriptedRunner:
             at_s=self.bench.now_s,
         )
         self.bench.runs.append(run)
+        timeout_s = settings.timeout_of(self.definition)
         outcome = replace(self.bench.script(run), iteration=iteration)
         if isinstance(outcome, Measurement):
             outcome = _with_fault(replace(outcome, total_time=outcome.total_time + run.delay_s), run.fault)
             self._write_modules(run)
-            if outcome.total_time > settings.timeout_s:
-                outcome = Failure(iteration=iteration, what=f"timed out after {settings.timeout_s:g} s")
+            if outcome.total_time > timeout_s:
+                outcome = Failure(iteration=iteration, what=f"timed out after {timeout_s:g} s")
         if isinstance(outcome, Measurement):
             self.bench.now_s += outcome.total_time
         elif outcome.exit_code is None:
-            self.bench.now_s += settings.timeout_s
+            self.bench.now_s += timeout_s
         return outcome
 
     def _write_modules(self, run: Run) -> None:

@@ -338,7 +338,7 @@ def test_the_endpoints_keys_are_masked_in_what_is_kept_even_after_ctrl_c(stage: 
     settings = replace(SETTINGS, debug_dir=tmp_path / "debug")
     outcome = stage.once(LIST, settings)
     assert isinstance(outcome, Failure)
-    kept = [(tmp_path / "debug" / "name" / "4" / name).read_text() for name in ("stdout", "stderr")]
+    kept = [(tmp_path / "debug" / "name" / name).read_text() for name in ("stdout", "stderr")]
     assert "hunter2" not in outcome.why + "".join(kept)
     assert all(text.startswith("key=") for text in kept)
     stage.spawner.interrupts = True
@@ -362,7 +362,7 @@ def test_output_that_cannot_be_kept_is_a_warning(stage: Stage, tmp_path: Path) -
     settings = replace(SETTINGS, debug_dir=tmp_path / "debug")
     measurement = stage.once(LIST, settings)
     assert isinstance(measurement, Measurement)
-    said = f"its output could not be kept: {tmp_path}/debug/name/4: Not a directory"
+    said = f"its output could not be kept: {tmp_path}/debug/name: Not a directory"
     assert measurement.warnings[-1] == said
     stage.spawner.exit_code, stage.spawner.err = 1, b"no such key"
     failure = stage.once(LIST, settings)
@@ -391,6 +391,17 @@ def test_a_launch_has_its_conditions_beside_the_clients_own(stage: Stage, tmp_pa
     assert first.writable is not None
     assert {tmp_path / "trace", first.cwd} <= set(first.writable)
     assert (first.interval_s, second.interval_s, first.timeout_s, second.timeout_s) == (0.5, None, 7, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("own_s", "changes", "expected_s"),
+    [(None, {}, 420), (5.0, {}, 300), (5.0, {"limit_s": 30.0}, 30), (5.0, {"timeout_factor": 1.0, "limit_s": 30.0}, 5)],
+)
+def test_a_run_that_is_slowed_down_has_more_time_than_its_definition_says_up_to_a_limit(
+    stage: Stage, own_s: float | None, changes: dict[str, float], expected_s: float
+) -> None:
+    stage.once(replace(LIST, timeout_s=own_s), replace(SETTINGS, timeout_s=7, **{"timeout_factor": 60.0, **changes}))
+    assert stage.spawner.launches[0].timeout_s == expected_s
 
 
 def test_variables_pad_the_stack_to_the_size_asked_for(stage: Stage) -> None:

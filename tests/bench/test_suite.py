@@ -133,7 +133,7 @@ def test_a_run_that_fails_in_the_middle_is_an_error_and_the_others_go_on(bench: 
 def test_a_warm_up_that_fails_is_an_error_too(bench: ScriptedBench, tmp_path: Path) -> None:
     bench.script = in_turn(failed("exited 7"), measured(2))
     result = sole(suite(bench, *ready(client(tmp_path), UPLOAD), warmup=1))
-    assert (len(result.errors), times(result)) == (1, [2])
+    assert ([error.iteration for error in result.errors], times(result)) == ([None], [2])
 
 
 def test_a_client_that_never_succeeds_is_given_up_and_the_next_one_runs(bench: ScriptedBench, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_client_that_is_not_here_is_an_error_of_its_result_alone(bench: Script
     assert (absent.status, absent.client.label, absent.errors) == (
         Status.FAILED,
         "s5cmd@9",
-        (Failure(iteration=0, what="no s5cmd 9 here", why="it is not installed s3bench clients install s5cmd"),),
+        (Failure(iteration=None, what="no s5cmd 9 here", why="it is not installed s3bench clients install s5cmd"),),
     )
     assert present.status is Status.COMPLETE
 
@@ -166,6 +166,7 @@ def test_a_machine_that_fails_ends_the_cell_and_keeps_what_it_had(bench: Scripte
     bench.script = in_turn(measured(1), died, measured(2), measured(3))
     first, second = last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), iterations=2)).results
     assert (times(first), first.errors[0].why, first.status) == ([1], "no memory. Stop other programs.", Status.FAILED)
+    assert first.errors[0].iteration == 1
     assert (times(second), second.status) == ([2, 3], Status.COMPLETE)
 
 
@@ -249,6 +250,7 @@ def test_a_prepare_that_fails_ends_its_cell_and_the_next_one_runs(bench: Scripte
     hooks = Hooks(prepare=prepare, cleanup=lambda: cleaned.append(len(bench.runs)))
     first, second = last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), iterations=2, hooks=hooks)).results
     assert [(each.what, each.why) for each in first.errors] == [("--prepare `false` exited 1", "no such disk")]
+    assert first.errors[0].iteration == 1
     assert (len(first.measurements), first.status) == (1, Status.FAILED)
     assert (len(second.measurements), second.status) == (2, Status.COMPLETE)
     assert cleaned == [1, 3]
@@ -260,6 +262,7 @@ def test_a_cleanup_that_fails_is_an_error_and_what_was_measured_stays(bench: Scr
 
     results = last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), hooks=Hooks(cleanup=cleanup))).results
     assert [(len(each.measurements), len(each.errors), each.status) for each in results] == [(1, 1, Status.FAILED)] * 2
+    assert {error.iteration for each in results for error in each.errors} == {None}
 
 
 @pytest.mark.parametrize(
@@ -288,8 +291,16 @@ def test_names_of_debug_directories_are_distinct_and_stay_below_theirs(bench: Sc
     odd = Definition(name="../a b/c", command=LIST.command)
     list(suite(bench, *ready(client(tmp_path), odd, odd)))
     names = [run.debug_name for run in bench.runs]
-    assert names == ["000-.._a_b_c-s5cmd_1", "001-.._a_b_c-s5cmd_1"]
-    assert all("/" not in name for name in names)
+    assert names == ["000-.._a_b_c-s5cmd_1/0", "001-.._a_b_c-s5cmd_1/0"]
+
+
+def test_warm_ups_and_runs_of_an_audit_have_debug_directories_of_their_own(
+    bench: ScriptedBench, tmp_path: Path
+) -> None:
+    list(suite(bench, *ready(client(tmp_path), LIST), iterations=2, warmup=2, audit=True))
+    cells, runs = zip(*(run.debug_name.split("/") for run in bench.runs), strict=True)
+    assert set(cells) == {"000-list-s5cmd_1"}
+    assert runs == ("warmup-0", "warmup-1", "0", "0-unobserved", "1-unobserved", "1")
 
 
 @pytest.mark.parametrize("letter", ["n", "é", "語"])
@@ -302,7 +313,7 @@ def test_a_long_name_gives_a_debug_directory_that_can_be_made(
     assert first.startswith(f"000-{letter * 40}")
     assert first != second
     for name in (first, second):
-        (tmp_path / name).mkdir()
+        (tmp_path / name).mkdir(parents=True)
 
 
 def test_runs_of_one_cell_follow_each_other_without_a_gap(bench: ScriptedBench, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_shape_is_that_of_the_reference() -> None:
 
 def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
     text = encode_document(EMPTY.with_result(result())).decode()
-    assert text.startswith('{\n  "schema_version": 6,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.startswith('{\n  "schema_version": 7,\n  "s3bench": "0.1.0",\n  "started_at":')
     assert text.endswith("}\n")
     assert text == encode_document(parse_document(text.encode(), source="x")).decode()
 
@@ -82,6 +82,13 @@ def test_a_result_with_an_error_fails_and_without_one_is_complete() -> None:
     assert failed.status is Status.FAILED
     assert EMPTY.with_result(failed).has_failures
     assert not EMPTY.with_result(result()).has_failures
+
+
+def test_an_iteration_that_failed_twice_is_one_failed_iteration() -> None:
+    twice = result().with_failure(FAILURE).with_failure(FAILURE)
+    assert twice.failed_iterations == 1
+    assert twice.with_failure(Failure(iteration=0, what="the client failed")).failed_iterations == 2
+    assert result().failed_iterations == 0
 
 
 def timed(*totals_s: float, requests: int = 2) -> Result:
@@ -171,7 +178,7 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 7}', "has schema_version 7; this s3bench reads versions up to 6"),
+        (b'{"schema_version": 8}', "has schema_version 8; this s3bench reads versions up to 7"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),

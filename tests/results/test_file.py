@@ -11,7 +11,7 @@ import pytest
 from s3bench.errors import BadInput, MachineError
 from s3bench.results import file
 from s3bench.results.document import Client, Document, Result, encode_document
-from s3bench.results.file import check_distinct, check_output, read_document, write_document
+from s3bench.results.file import check_distinct, check_output, read_document, rescue, write_document
 
 DOCUMENT = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
 LARGER = DOCUMENT.with_result(Result(name="n", client=Client(name="s5cmd", version="2", label="s5cmd@2")))
@@ -203,6 +203,21 @@ def test_where_nothing_can_be_written_the_error_says_that_they_are_lost(
     with pytest.raises(MachineError) as caught:
         write_document(LARGER, tmp_path / "missing" / "out.json")
     assert "the results are lost" in caught.value.fix
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
+def test_results_of_which_only_a_part_could_be_saved_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "s3bench-results-x"
+
+    def mkstemp(prefix: str) -> tuple[int, str]:
+        made.write_text("")
+        return os.open("/dev/full", os.O_WRONLY), str(made)
+
+    monkeypatch.setattr("tempfile.mkstemp", mkstemp)
+    assert "the results are lost" in rescue(b"x" * 100_000)
+    assert not made.exists()
 
 
 def test_a_file_that_is_too_large_is_refused_as_that_and_not_as_truncated(

@@ -1,5 +1,7 @@
 """The arithmetic between the facts of an iteration and its figures."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -43,6 +45,11 @@ def test_what_was_not_measured_is_null() -> None:
     assert measurement.engine == ""
     assert measurement.requests_by_kind == {}
     assert measurement.wire is None
+
+
+def test_samples_that_were_merged_into_others_are_counted() -> None:
+    samples = replace(series([0.0, 1.0, 2.0], [0.0, 0.5, 2.0]), left_out=3)
+    assert measure(iteration=0, total_s=2.0, series=samples).harness.samples == 6
 
 
 def test_all_that_was_measured_is_in_its_place() -> None:

@@ -32,6 +32,12 @@ from s3bench.results.redaction import REDACTED, mask_file, redact, redact_text, 
         (["--prepare", "do --password hunter2; true"], ["--prepare", "do --password ***; true"]),
         (["--prepare=curl -u me:hunter2 host"], ["--prepare=curl -u *** host"]),
         (["-H", "Authorization: Bearer hunter2"], ["-H", "Authorization: ***"]),
+        (["curl", "-u", "bob:hunter2", "h"], ["curl", "-u", "***", "h"]),
+        (["curl", "-Ssu", "bob:hunter 2", "-U", "bob:a"], ["curl", "-Ssu", "***", "-U", "***"]),
+        (["curl", "-su", "bob:hunter2"], ["curl", "-s***", "***"]),
+        (["curl", "--user", "bob:hunter2", "--proxy-user", "a:b"], ["curl", "--user", "***", "--proxy-user", "***"]),
+        (["python", "-u", "x.py", "-u", "http://h:1"], ["python", "-u", "x.py", "-u", "http://h:1"]),
+        (["--sse-customer-key", "hunter2"], ["--sse-customer-key", "***"]),
         (["-k", "token", "file", "user@host"], ["-k", "token", "file", "user@host"]),
         ([], []),
     ],
@@ -68,6 +74,17 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
             "aws s3 cp --sse-c-key *** --sse-c-copy-source-key *** a b",
         ),
         ("curl -u me:hunter2 h; curl -ume:hunter2 h", "curl -u *** h; curl -u*** h"),
+        ("curl -su bob:hunter2 h; curl -sSu 'bob:hunter 2' h", "curl -su *** h; curl -sSu *** h"),
+        ("curl -subob:hunter2 h", "curl -su*** h"),
+        (
+            "python -u x.py; sort -u file; ls -lu a; tar -cfu a b:c",
+            "python -u x.py; sort -u file; ls -lu a; tar -cfu a b:c",
+        ),
+        (
+            "aws s3api put-object --sse-customer-algorithm AES256 --sse-customer-key hunter2 --key k",
+            "aws s3api put-object --sse-customer-algorithm AES256 --sse-customer-key *** --key k",
+        ),
+        ('{"SSECustomerKey": "hunter2", "a": 1}', '{"SSECustomerKey": ***, "a": 1}'),
         ("curl --user 'me:hunter 2' --proxy-user=a:b h", "curl --user *** --proxy-user=*** h"),
         ("s5cmd -u http://h:1 ls -u me", "s5cmd -u http://h:1 ls -u me"),
         ("curl http://me:hunter2@h/k?X-Amz-Signature=ab&part=1", "curl http://***@h/k?X-Amz-Signature=***&part=1"),
@@ -80,7 +97,9 @@ def test_secrets_in_a_shell_command_or_in_what_it_wrote_are_replaced_and_nothing
     assert redact_text(text) == kept
 
 
-@pytest.mark.parametrize("piece", ["token", "a-", "token=", "'", '"\\', "--token '", "authorization", "-u a:"])
+@pytest.mark.parametrize(
+    "piece", ["token", "a-", "token=", "'", '"\\', "--token '", "authorization", "-u a:", "-s", "-ss"]
+)
 def test_long_text_takes_no_long_time(piece: str) -> None:
     redact_text(piece * (200_000 // len(piece)))  # the square of its length would take longer than a test may
 

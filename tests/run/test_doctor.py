@@ -106,7 +106,8 @@ def test_whatever_results_warn_of_the_doctor_warns_of(change: dict[str, object])
     assert severities.count(Severity.WARNING) == len(machine_warnings(facts)) == 1
 
 
-def test_surroundings_are_read_from_the_system(tmp_path: Path) -> None:
+def test_surroundings_are_read_from_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("S3BENCH_TMPDIR", raising=False)
     root = write(tmp_path, {"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n"})
     around = surroundings(root)
     assert around.huge_pages == "madvise"
@@ -115,7 +116,18 @@ def test_surroundings_are_read_from_the_system(tmp_path: Path) -> None:
     assert surroundings(tmp_path / "nowhere").huge_pages is None
 
 
+def test_the_disk_is_the_one_on_which_workspaces_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
+    around = surroundings()
+    assert (around.directory, around.wanted_directory) == (tmp_path, "")
+    monkeypatch.setenv("S3BENCH_TMPDIR", "/nowhere")
+    disk = of(machine_findings(still(), surroundings()), "disk of workspaces")
+    assert (disk.severity, disk.remedy) == (Severity.WARNING, "set S3BENCH_TMPDIR to one that is, or unset it")
+
+
 def test_a_tmpdir_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("S3BENCH_TMPDIR", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert surroundings().wanted_directory == ""

@@ -14,7 +14,7 @@ from s3bench.run.live import LiveEndpoint
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.spec.definition import Definition, Environment, FileBody, FixtureFile, RequestMatch, Response
-from tests.load.lyingserver import BUCKET, LyingServer, objects_page, uploads_page
+from tests.load.lyingserver import BUCKET, LyingServer, Query, Reply, objects_page, refusal, uploads_page
 
 SIZE_BYTES = 1000
 
@@ -155,6 +155,25 @@ def test_an_upload_under_way_is_aborted_though_the_objects_stay(
     client.create_multipart_upload(Bucket="bucket", Key=f"{live.prefix}/p/half")
     assert armed(live, server, fixtures)["PUT"] == 0
     assert client.list_multipart_uploads(Bucket="bucket").get("Uploads", []) == []
+
+
+class _RefusingServer(LyingServer):
+    """Refuses every upload."""
+
+    def reply(self, method: str, path: str, query: Query, body: bytes) -> Reply:
+        if method == "PUT":
+            return refusal(403, "AccessDenied")
+        return super().reply(method, path, query, body)
+
+
+def test_an_upload_that_the_server_refuses_is_no_bug_of_ours(fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "key")
+    with _RefusingServer() as refusing, LiveEndpoint(refusing.url, bucket=BUCKET) as live:
+        live.adapted(DOWNLOAD)
+        with pytest.raises(S3BenchError, match="the server refused to upload an object under") as caught:
+            live.arm((), workspace=fixtures, verify=True)
+        assert "AccessDenied" in caught.value.why
 
 
 def test_a_server_that_ignores_the_prefix_loses_nothing(fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> None:

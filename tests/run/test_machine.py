@@ -40,6 +40,11 @@ def test_the_facts_name_neither_the_host_nor_the_user() -> None:
     assert str(Path.home()) not in text
 
 
+@pytest.fixture(autouse=True)
+def outside_of_kubernetes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+
 def test_a_system_without_proc_and_sys_gives_nulls(tmp_path: Path) -> None:
     facts = machine_facts(tmp_path)
     assert (facts.governor, facts.hyperthreading, facts.turbo, facts.cpu_quota_cores) == (None, None, None, None)
@@ -98,6 +103,79 @@ def test_limits_of_the_first_version_of_control_groups_are_read(tmp_path: Path) 
     assert facts.memory_limit is None
     write(root, {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n"})
     assert machine_facts(root).cpu_quota_cores is None
+
+
+V1_LIMITS = {
+    "sys/fs/cgroup/cpu/slice/ours/cpu.cfs_quota_us": "-1\n",
+    "sys/fs/cgroup/cpu/slice/ours/cpu.cfs_period_us": "100000\n",
+    "sys/fs/cgroup/cpu/slice/cpu.cfs_quota_us": "150000\n",
+    "sys/fs/cgroup/cpu/slice/cpu.cfs_period_us": "100000\n",
+    "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+    "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+    "sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes": "4096\n",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "cores", "limit_bytes"),
+    [
+        ("4:memory:/jobs/7\n1:cpu,cpuacct:/slice/ours\n", {}, 1.5, 4096),
+        ("4:memory:/jobs/7\n1:cpu,cpuacct:/slice/ours\n0::/\n", {}, 1.5, 4096),
+        ("4:memory:/of/the/host\n1:cpu,cpuacct:/of/the/host\n", {}, None, None),
+        (
+            "2:freezer:/\n0::/slice/ours\n",
+            {
+                "sys/fs/cgroup/unified/slice/cpu.max": "200000 100000\n",
+                "sys/fs/cgroup/unified/slice/ours/memory.max": "8192\n",
+            },
+            2.0,
+            8192,
+        ),
+    ],
+    ids=["v1", "hybrid", "v1 in a container", "hybrid with controllers of v2"],
+)
+def test_limits_of_a_group_below_the_root_are_read_in_every_version(
+    tmp_path: Path, own: str, others: dict[str, str], cores: float | None, limit_bytes: int | None
+) -> None:
+    facts = machine_facts(write(tmp_path, {"proc/self/cgroup": own, **V1_LIMITS, **others}))
+    assert (facts.cpu_quota_cores, facts.memory_limit) == (cores, limit_bytes)
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"sys/hypervisor/type": "xen\n"}, "hypervisor"),
+        ({"sys/class/dmi/id/sys_vendor": "QEMU\n"}, "hypervisor"),
+        ({"sys/class/dmi/id/sys_vendor": "Amazon EC2\n", "sys/class/dmi/id/product_name": "c7g.large\n"}, "hypervisor"),
+        ({"sys/class/dmi/id/sys_vendor": "Amazon EC2\n", "sys/class/dmi/id/product_name": "c7g.metal-48xl\n"}, "none"),
+        (
+            {"sys/class/dmi/id/sys_vendor": "Google\n", "sys/class/dmi/id/product_name": "Google Compute Engine\n"},
+            "hypervisor",
+        ),
+        (
+            {
+                "sys/class/dmi/id/sys_vendor": "Microsoft Corporation\n",
+                "sys/class/dmi/id/product_name": "Virtual Machine\n",
+            },
+            "hypervisor",
+        ),
+        (
+            {"sys/class/dmi/id/sys_vendor": "Microsoft Corporation\n", "sys/class/dmi/id/product_name": "Surface\n"},
+            "none",
+        ),
+    ],
+)
+def test_virtual_machines_are_known_without_the_flag_of_x86_processors(
+    tmp_path: Path, files: dict[str, str], found: str
+) -> None:
+    arm = {"proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}
+    assert machine_facts(write(tmp_path, {**arm, **files})).virtualization == found
+
+
+def test_a_pod_of_kubernetes_is_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert machine_facts(tmp_path).virtualization == "container"
 
 
 def test_a_quiet_machine_raises_no_doubt() -> None:

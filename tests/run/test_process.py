@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
+from s3bench.run import spawner as spawner_module
 from s3bench.run.process import Spawner
 from s3bench.system.portable import IS_PORTABLE
 from tests.processes import await_end
@@ -285,6 +288,13 @@ class TestTheHelper:
                 spawner.run(job)
             await_end(int(job.stdout.read_text("ascii")))
 
+    @linux_only
+    def test_its_death_takes_all_that_the_client_started_along(self, launch: Launcher) -> None:
+        job = launch(FAMILY + "\nos.kill(os.getppid(), 9)\nsignal.pause()", "go")
+        with Spawner() as spawner, pytest.raises(MachineError, match="helper process"):
+            spawner.run(job)
+        await_end(*family(job.cwd))
+
     def test_it_ends_with_the_session(self) -> None:
         with Spawner() as spawner:
             pid = spawner.pid
@@ -360,6 +370,27 @@ class TestCpu:
         assert record.series.cpu_s[-1] >= 0.25
 
 
+@linux_only
+class TestUsageBeforeExec:
+    def test_what_the_copy_of_the_helper_used_is_not_the_clients(self, spawner: Spawner, launch: Launcher) -> None:
+        usages = []
+        for _ in range(10):
+            pid = os.posix_spawn("/bin/true", ("true",), {})
+            usages.append(os.wait4(pid, 0)[2])
+        faults = [spawner.run(launch(argv=("/bin/true",))).usage.minor_faults or 0 for _ in range(10)]
+        assert 0 < min(faults) < min(usage.ru_minflt for usage in usages) + 60
+
+    def test_a_client_of_one_thread_uses_and_waits_for_cores_no_longer_than_it_takes(
+        self, spawner: Spawner, launch: Launcher
+    ) -> None:
+        beyond_s = []
+        for _ in range(20):
+            record = spawner.run(launch(argv=("/bin/true",)))
+            used_s = (record.usage.cpu_s or 0) + (record.usage.runqueue_wait_s or 0)
+            beyond_s.append(used_s - (record.ended_ns - record.started_ns) / 1e9)
+        assert median(beyond_s) <= 0
+
+
 class TestSeries:
     def test_samples_are_in_order_and_within_the_run(self, spawner: Spawner, launch: Launcher) -> None:
         record = spawner.run(launch(BURN.format(cpu_s=0.3)))
@@ -382,6 +413,41 @@ class TestSeries:
     def test_without_an_interval_nothing_is_sampled(self, spawner: Spawner, launch: Launcher) -> None:
         record = spawner.run(launch(BURN.format(cpu_s=0.05), interval_s=None))
         assert record.series is None
+
+    @pytest.mark.parametrize(
+        ("interval_ns", "sampler_cpu_ns", "warning"),
+        [
+            (2_000_000, 0, None),
+            (1_000_000, 1, "samples are 2 ms apart, not 1 ms: on this machine more would take over 2% of a core"),
+            (
+                1_000_000,
+                20_000_000,
+                "samples are 2 ms apart, not 1 ms: on this machine even these take 10.0% of a core",
+            ),
+        ],
+    )
+    def test_samples_further_apart_than_was_planned_are_told_with_what_they_cost(
+        self,
+        launch: Launcher,
+        monkeypatch: pytest.MonkeyPatch,
+        interval_ns: int,
+        sampler_cpu_ns: int,
+        warning: str | None,
+    ) -> None:
+        receive = spawner_module.receive
+
+        def changed(control: int) -> dict[str, object]:
+            reply = receive(control)
+            at_ns = array("q", range(0, 200_000_000, 2_000_000))
+            series = dict.fromkeys(("at_ns", "rss_bytes", "cpu_ns"), at_ns.tobytes())
+            cost = {"sampler_cpu_ns": sampler_cpu_ns, "ended_ns": reply["started_ns"] + 200_000_000}
+            return {**reply, **series, **cost, "interval_ns": interval_ns, "samples_left_out": 7}
+
+        monkeypatch.setattr(spawner_module, "receive", changed)
+        with Spawner() as spawner:
+            record = spawner.run(launch("pass"))
+        assert [each for each in record.warnings if "apart" in each] == ([warning] if warning else [])
+        assert record.series.left_out == 7
 
     @linux_only
     def test_cpu_time_of_children_too_short_lived_to_be_seen_is_told(self, spawner: Spawner, launch: Launcher) -> None:

@@ -70,12 +70,11 @@ def tree(clock: Clock) -> FakeTree:
     return FakeTree(clock)
 
 
-def make_sampler(tree: FakeTree, clock: Clock, *, cpu_share_max: float = 0.02, cost_ns: int = 0) -> Sampler:
+def make_sampler(tree: FakeTree, clock: Clock, *, interval_ns: int = MS, cost_ns: int = 0) -> Sampler:
     return Sampler(
         tree,
         1,
-        interval_ns=MS,
-        cpu_share_max=cpu_share_max,
+        interval_ns=interval_ns,
         cost_ns=cost_ns,
         started_ns=clock.now,
         now_ns=lambda: clock.now,
@@ -123,6 +122,14 @@ def test_the_interval_is_stretched_tenfold_at_most(tree: FakeTree, clock: Clock)
     assert spacings(sampler)[-1] == 10 * MS
 
 
+@pytest.mark.parametrize("interval_ns", [MS // 10, 50 * MS])
+def test_the_budget_holds_for_short_and_long_intervals(tree: FakeTree, clock: Clock, interval_ns: int) -> None:
+    sampler = make_sampler(tree, clock, interval_ns=interval_ns)
+    cost_ns = max(40_000, interval_ns // 25)
+    take(sampler, clock, 1000, cost_ns=cost_ns)
+    assert 0.015 < cost_ns / spacings(sampler)[-1] <= 0.02
+
+
 def test_the_cost_learnt_in_one_run_serves_the_next_from_its_first_sample(tree: FakeTree, clock: Clock) -> None:
     sampler = make_sampler(tree, clock, cost_ns=36_000)
     take(sampler, clock, 2)
@@ -146,7 +153,8 @@ def test_a_long_run_is_thinned_out_evenly_and_keeps_its_peak(
     take(sampler, clock, 63 + 31)
     assert len(sampler.at_ns) == len(sampler.rss_bytes) == len(sampler.cpu_ns) == 32 + 31
     assert set(spacings(sampler)) == {2 * MS}
-    assert sampler.rss_bytes_max == 99
+    assert sampler.rss_bytes_max == sampler.rss_bytes[0] == 99
+    assert (sampler.left_out, sampler.due_interval_ns) == (32, 2 * MS)
 
 
 def test_a_child_is_taken_in_only_when_it_was_found_twice(tree: FakeTree, clock: Clock) -> None:

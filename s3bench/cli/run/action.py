@@ -20,6 +20,8 @@ from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.run.plan import read_plan
 from s3bench.cli.sandbox import check_confinement
+from s3bench.clients.client import FoundClient
+from s3bench.clients.identity import program_digest
 from s3bench.clients.plan import Plan
 from s3bench.errors import BadInput, ClientNotFound, ExitCode, S3BenchError
 from s3bench.report.run.text import result_line
@@ -86,9 +88,18 @@ def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document
     return Document(
         **command_origin(),
         **machine_origin(),
-        clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
+        clients=tuple(map(_named, found.values())),
         options=options.recorded,
     ).with_warnings(_samples(cells))
+
+
+def _named(found: FoundClient) -> Client:
+    """The client as the document names it; without a digest if its files cannot be read, which its runs will show."""
+    try:
+        digest = program_digest(found)
+    except S3BenchError:
+        digest = ""
+    return Client(name=found.kind, version=found.version, label=found.label, digest=digest)
 
 
 def _samples(cells: tuple[ReadyCell, ...]) -> Iterator[str]:

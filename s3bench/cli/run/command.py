@@ -144,7 +144,7 @@ from s3bench.spec.suite import Suite
     "--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials."
 )
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
-@unsandboxed_option()
+@unsandboxed_option
 @click.option(
     "--debug-dir",
     type=click.Path(path_type=Path, file_okay=False),

@@ -13,6 +13,7 @@ from s3bench.clients.parameter_list import SCAN, STEP, ParameterList, parse_para
 from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
 from s3bench.results.redaction import redact_text
+from s3bench.run.process import check_interval
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import EXPRESS, PREFIX
 from s3bench.spec.table import TIMEOUT_S_MAX
@@ -118,6 +119,7 @@ def check_options(options: RunOptions) -> None:
         )
     if options.endpoint_url is not None:
         check_endpoint_url(options.endpoint_url)
+    check_interval(options.data_interval, option="--data-interval")
     if options.timeout > TIMEOUT_S_MAX:
         raise BadInput(
             "--timeout is more than a day", "a timeout in a definition has the same limit", "Write 24h or less."

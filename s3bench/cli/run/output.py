@@ -27,6 +27,7 @@ class RunOutput:
         self._output = options.output
         self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
         self.latest: Document | None = None
+        self._has_failed = False
         self._quiet = options.quiet
         self._said: tuple[str, ...] = ()
 
@@ -35,14 +36,19 @@ class RunOutput:
         self._said = warnings if is_beside_results(quiet=self._quiet) else ()
 
     def save(self, document: Document, *, durable: bool) -> None:
-        """Write what there is so far into the file, if there is one."""
+        """Write what there is so far into the file, if there is one.
+
+        If that fails, the error names the file that has the results instead, and `finish` does not try again.
+        """
         self.latest = document
         if self._output is not None:
+            self._has_failed = True
             write_document(document, self._output, durable=durable)
+            self._has_failed = False
 
     def finish(self, document: Document, *, losses: tuple[str, ...] = ()) -> None:
         """Write the whole, where it is wanted; `losses` are sentences about nodes that were lost on the way."""
-        if self._output is not None:
+        if self._output is not None and not self._has_failed:
             write_document(document, self._output)
         if self._wants_json:
             print_whole(encode_document(document), is_measured=True)

@@ -62,10 +62,10 @@ class SuiteDocument:
                 self._doing.pop(node, None)
                 yield _loss(node, why)
                 if unit is not None and not is_stopped:
-                    failure = Failure(iteration=0, what=f"{node_name(node)} was lost", why=why)
+                    failure = Failure(iteration=None, what=f"{node_name(node)} was lost", why=why)
                     yield from self._add(unit, None, failure)
             case Abandoned(unit=unit):
-                failure = Failure(iteration=0, what="no node was left to run it", why="; ".join(self._losses))
+                failure = Failure(iteration=None, what="no node was left to run it", why="; ".join(self._losses))
                 yield from self._add(unit, None, failure)
 
     @property
@@ -93,7 +93,10 @@ class SuiteDocument:
             started_at=self._head.started_at,
             command_line=self._head.command_line,
             machine=self._preflight.facts[self._preflight.nodes[0]].machine,
-            clients=tuple(Client(name=each.kind, version=each.version, label=each.label) for each in clients.values()),
+            clients=tuple(
+                Client(name=each.kind, version=each.version, label=each.label, digest=each.digest)
+                for each in clients.values()
+            ),
             options={**self._head.options, "cluster": cluster},
             warnings=(*self._preflight.warnings, *self._losses),
             results=self._results.results,

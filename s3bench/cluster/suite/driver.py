@@ -214,4 +214,4 @@ def read_outcome(outcome: UnitOutcome, *, node: int) -> tuple[Document | None, F
     if is_done and document is not None and document.ended_at is not None:
         return document, None
     what = f"s3bench ended with exit code {outcome.exit_code} on {node_name(node)}"
-    return document, Failure(iteration=0, what=what, why=why)
+    return document, Failure(iteration=None, what=what, why=why)

@@ -37,7 +37,7 @@ class SuiteResults:
 
     def _unmeasured(self, cell: Cell) -> Result:
         found = self._clients[cell.client]
-        client = Client(name=found.kind, version=found.version, label=found.label)
+        client = Client(name=found.kind, version=found.version, label=found.label, digest=found.digest)
         return new_result(cell, client)
 
 

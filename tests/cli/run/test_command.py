@@ -1,6 +1,7 @@
 """`s3bench run` where the machine fails."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from s3bench.bench.suite import SuiteStatus, run_suite
 from s3bench.clients.client import ClientSpec
 from s3bench.errors import ClientNotFound, MachineError
+from s3bench.results.measurement import Measurement
 from tests.bench.scripted_bench import ScriptedBench, failed, measured
 from tests.cli.conftest import Here
 from tests.e2e.conftest import upload
@@ -29,6 +31,26 @@ def test_what_was_measured_before_the_machine_failed_is_printed(
     assert finished.returncode == 4
     assert finished.stderr == "s3bench: the helper ended\n"
     assert len(json.loads(finished.stdout)["results"][0]["measurements"]) == 1
+
+
+def test_results_that_cannot_be_written_are_saved_once_and_the_error_names_the_file(
+    here: Here, bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "saved"
+    (tmp_path / "results").mkdir()
+    saved.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(saved))
+    (tmp_path / "one.json").write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+
+    def lose_the_directory(_: object) -> Measurement:
+        shutil.rmtree(tmp_path / "results")
+        return measured()
+
+    bench.script = lose_the_directory
+    finished = here("run", "-q", str(tmp_path / "one.json"), "-o", str(tmp_path / "results" / "out.json"))
+    assert finished.returncode == 4
+    [copy] = saved.glob("s3bench-results-*")
+    assert f"the results were saved in {copy}" in finished.stderr
 
 
 def test_a_run_says_on_stderr_what_will_run_and_how_long_that_takes_and_nothing_with_q(

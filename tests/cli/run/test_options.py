@@ -19,6 +19,13 @@ def test_a_run_takes_a_day_at_most_as_in_a_definition(here: Here, timeout: str, 
     assert ("--timeout is more than a day" in finished.stderr) == (code == 2)
 
 
+@pytest.mark.parametrize(("interval", "code"), [("0.0001", 0), ("100us", 0), ("0.00009", 2), ("1e-10", 2)])
+def test_samples_are_at_least_a_tenth_of_a_millisecond_apart(here: Here, interval: str, code: int) -> None:
+    finished = here(*RUN, "--list", "--data-interval", interval)
+    assert finished.returncode == code
+    assert ("--data-interval is shorter than 100us" in finished.stderr) == (code == 2)
+
+
 def test_secrets_in_commands_around_the_runs_are_not_in_the_document(
     here: Here, bench: ScriptedBench, tmp_path: Path
 ) -> None:
