@@ -20,7 +20,6 @@ import s3bench
 from s3bench.compare.difference import (
     CONFIDENCE,
     ChangeOutcome,
-    ComparedMetric,
     ComparisonRow,
     compare_metric,
     is_measured,
@@ -173,23 +172,16 @@ class _Rows:
 
     def of(self, each: MatchedBenchmark) -> Iterator[ComparisonRow]:
         """All rows of one matched benchmark; a metric that neither side has is left out."""
-        baseline, other = each.baseline.result, each.other.result
-        about = ComparedMetric(
-            benchmark=baseline.name,
-            dimensions=_objects(each.baseline),
-            baseline_client=baseline.client.label,
-            other_client=other.client.label,
-        )
         for name in self._metrics:
             if name == REQUESTS_BY_KIND:
-                yield from _request_rows(about, baseline, other)
+                yield from _request_rows(each)
                 continue
             (first, first_warnings), (second, second_warnings) = (
                 self._of(each.baseline, name),
                 self._of(each.other, name),
             )
             if first.values or second.values:
-                row = compare_metric(about, METRICS_BY_NAME[name], first, second)
+                row = compare_metric(each, METRICS_BY_NAME[name], first, second)
                 yield msgspec.structs.replace(row, warnings=first_warnings + second_warnings)
 
     def _of(self, cell: GroupResult, name: str) -> tuple[MetricFigures, tuple[SampleWarning, ...]]:
@@ -202,11 +194,12 @@ class _Rows:
         return self._figures[key]
 
 
-def _request_rows(about: ComparedMetric, baseline: Result, other: Result) -> Iterator[ComparisonRow]:
+def _request_rows(each: MatchedBenchmark) -> Iterator[ComparisonRow]:
+    baseline, other = each.baseline.result, each.other.result
     kinds = request_kinds(baseline) | request_kinds(other)
     before, after = request_figures(baseline, kinds), request_figures(other, kinds)
     for kind in kinds:
-        yield compare_metric(about, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
+        yield compare_metric(each, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
 
 
 def _grouping(sources: Sequence[DocumentSource], *, by: str | None, baseline: str | None) -> Grouping:
@@ -265,7 +258,7 @@ def _against(first: Group, other: Group, matching: Matching, rows: tuple[Compari
         missing=tuple(
             MissingResult(
                 benchmark=cell.result.name,
-                dimensions=_objects(cell),
+                dimensions=cell.dimension_objects,
                 client=cell.result.client.label,
                 missing_in=name,
             )
@@ -302,10 +295,6 @@ def _origin(source: DocumentSource) -> Origin:
         s3bench=document.s3bench,
         measurements=sum(len(result.measurements) for result in document.results),
     )
-
-
-def _objects(cell: GroupResult) -> tuple[dict[str, str], ...]:
-    return tuple({name: value} for name, value in cell.dimensions)
 
 
 def _warnings(

@@ -11,12 +11,12 @@ adjusted together (Benjamini-Hochberg).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 import msgspec
 
+from s3bench.compare.matching import MatchedBenchmark
 from s3bench.compare.metrics import REQUESTS_BY_KIND
 from s3bench.compare.sample import MetricFigures, SampleSummary
 from s3bench.compare.sample_warning import SampleWarning
@@ -102,30 +102,20 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 _ORDER = {outcome: place for place, outcome in enumerate(ChangeOutcome)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedMetric:
-    """The benchmark, dimensions and clients of a row."""
-
-    benchmark: str
-    dimensions: tuple[dict[str, str], ...]
-    baseline_client: str
-    other_client: str
-
-
 def is_measured(metric: Metric) -> bool:
     """Whether the metric is noisy and has a better direction: times, memory, throughput, shares."""
     return metric.direction is not Direction.NEUTRAL and metric.unit is not Unit.COUNT
 
 
 def compare_metric(
-    subject: ComparedMetric, metric: Metric, baseline: MetricFigures, other: MetricFigures, *, kind: str = ""
+    subject: MatchedBenchmark, metric: Metric, baseline: MetricFigures, other: MetricFigures, *, kind: str = ""
 ) -> ComparisonRow:
-    """Compare the figures of two groups. Rows of measured metrics get their outcome from `with_outcomes`."""
+    """Compare the figures of one benchmark. Rows of measured metrics get their outcome from `with_outcomes`."""
     blank = ComparisonRow(
-        benchmark=subject.benchmark,
-        dimensions=subject.dimensions,
-        baseline_client=subject.baseline_client,
-        other_client=subject.other_client,
+        benchmark=subject.baseline.result.name,
+        dimensions=subject.baseline.dimension_objects,
+        baseline_client=subject.baseline.result.client.label,
+        other_client=subject.other.result.client.label,
         metric=REQUESTS_BY_KIND if kind else metric.name,
         kind=kind,
         unit=metric.unit,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Result, Status
 from s3bench.results.warnings import gather_warnings, places_text
+from s3bench.units import counted
 
 
 def document_warnings(sources: Iterable[DocumentSource]) -> tuple[str, ...]:
@@ -29,16 +30,15 @@ def _warnings(source: DocumentSource) -> Iterator[str]:
         yield f"the run is not complete{which}"
     failed = [result for result in document.results if result.errors]
     if failed:
-        count = sum(len(result.errors) for result in failed)
+        count = counted(sum(len(result.errors) for result in failed), "failure")
         first = failed[0].errors[0].what
-        yield f"{count} {'failure' if count == 1 else 'failures'} in {_named(failed)} ({first})"
+        yield f"{count} in {_named(failed)} ({first})"
     yield from _iteration_warnings(document.results)
 
 
 def _iteration_warnings(results: Sequence[Result]) -> Iterator[str]:
     for warning in gather_warnings(results):
-        iterations = "1 iteration" if warning.count == 1 else f"{warning.count} iterations"
-        yield f"{_named(warning.places)}: {iterations} with a warning, {warning.words}"
+        yield f"{_named(warning.places)}: {counted(warning.count, 'iteration')} with a warning, {warning.words}"
 
 
 def _named(results: Sequence[Result]) -> str:

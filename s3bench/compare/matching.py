@@ -38,6 +38,11 @@ class GroupResult:
     result: Result
 
     @property
+    def dimension_objects(self) -> tuple[dict[str, str], ...]:
+        """The dimensions as objects of one key each."""
+        return tuple({name: value} for name, value in self.dimensions)
+
+    @property
     def benchmark(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         """The key that must be equal in both groups, whatever the order of the dimensions."""
         return self.result.name, tuple(sorted(self.dimensions))

@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from s3bench.errors import MachineError
+from s3bench.profiling.call_path import MODULE_CODE
 from s3bench.profiling.explanation import Cause, CauseKind
 from s3bench.profiling.stack_profile import Frame, file_of_module
 
@@ -26,7 +27,6 @@ _EDGES_MAX = 4_000_000
 _NAME_CHARACTERS = 300
 _COUNT_MAX = 2**63
 _NO_CALLER = -1
-_MODULE_CODE = "<module>"
 _MODULE_NAMES = {"posix": "os", "_frozen_importlib": "importlib._bootstrap"}
 
 # How often these call depends on when threads wake up, not on the program alone.
@@ -181,7 +181,7 @@ class _Change:
 
     @property
     def is_import(self) -> bool:
-        return self.pair[1].endswith(f":{_MODULE_CODE}")
+        return self.pair[1].endswith(f":{MODULE_CODE}")
 
     @property
     def is_consequence(self) -> bool:
@@ -250,7 +250,7 @@ def _changes(before: Sequence[_Run], after: Sequence[_Run]) -> list[_Change]:
         caller_calls = _both(totals, caller)
         if calls is None or caller_calls is None or calls[0] == calls[1]:
             continue
-        if callee.endswith(f":{_MODULE_CODE}") and totals[0].get(callee, 0) == totals[1].get(callee, 0):
+        if callee.endswith(f":{MODULE_CODE}") and totals[0].get(callee, 0) == totals[1].get(callee, 0):
             continue  # imported by another module than before
         found.append(_Change(pair, calls, caller_calls))
     return found
@@ -339,7 +339,7 @@ def _cause(change: _Change, before: _Run, after: _Run) -> Cause:
     kind = CauseKind.IMPORT if change.is_import else CauseKind.CALL
     return Cause(
         kind=kind,
-        place=callee.removesuffix(f":{_MODULE_CODE}") if change.is_import else callee,
+        place=callee.removesuffix(f":{MODULE_CODE}") if change.is_import else callee,
         caller=caller,
         file=after.files.get(caller, ""),
         line=_line(before.lines.get(change.pair, Counter()), after.lines.get(change.pair, Counter())),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from s3bench.profiling.call_path import MODULE_CODE, CallPath, call_paths
 from s3bench.profiling.explanation import RUNS_MIN, Cause, CauseKind
 from s3bench.profiling.stack_profile import Frame, StackProfile
+from s3bench.profiling.tables import seconds_per_run
 from s3bench.stats.max_statistic import bootstrap_interval, max_statistic_limit, mean_difference
 from s3bench.units import counted
 
@@ -72,7 +73,7 @@ def time_differences(
     assert baseline.sampled is candidate.sampled, "times of different kinds cannot be compared"
     incomparable = _why_incomparable(baseline, candidate)
     if incomparable:
-        return TimeDifferences(change=_seconds(candidate) - _seconds(baseline), incomparable=incomparable)
+        return TimeDifferences(change=seconds_per_run(candidate) - seconds_per_run(baseline), incomparable=incomparable)
     return _Search(baseline, candidate, suspected).result()
 
 
@@ -82,7 +83,7 @@ def _why_incomparable(baseline: StackProfile, candidate: StackProfile) -> str:
         few = "is" if runs == 1 else "are"
         return f"{counted(runs, 'run')} of each side {few} too few to compare ({RUNS_MIN} needed)"
     for name, profile in (("baseline", baseline), ("candidate", candidate)):
-        if not _seconds(profile):
+        if not seconds_per_run(profile):
             return f"nothing was sampled in the runs of the {name}"
     return ""
 
@@ -102,7 +103,7 @@ class _Search:
         self._candidate = candidate
         baseline = _with_modules_of(baseline, candidate)
         baseline_paths, self._candidate_paths = call_paths(baseline, candidate)
-        self._change = _seconds(candidate) - _seconds(baseline)
+        self._change = seconds_per_run(candidate) - seconds_per_run(baseline)
         self._index(((baseline, baseline_paths), (candidate, self._candidate_paths)))
         self._values = self._times(np.ones(self._path_count, dtype=bool))
         self._limits = self._limits_of(suspected)
@@ -393,9 +394,3 @@ def _most_sampled(profile: StackProfile, paths: tuple[CallPath, ...], names: _Pl
             if followed[start : start + len(names)] == names:
                 seen[frame] += totals[number]
     return seen.most_common(1)[0][0] if seen else None
-
-
-def _seconds(profile: StackProfile) -> float:
-    """The sampled seconds of a run, on average."""
-    samples = sum(run.samples[stack] for run in profile.runs for stack in run.samples)
-    return samples * profile.interval_s / max(len(profile.runs), 1)

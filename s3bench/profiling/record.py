@@ -12,6 +12,7 @@ import msgspec
 from s3bench.profiling.allocations import AllocationProfile
 from s3bench.profiling.explanation import Explanation
 from s3bench.profiling.stack_profile import StackProfile
+from s3bench.results.encoding import pretty_json
 from s3bench.results.versioned import decode_versioned
 
 RECORD_VERSION = 2
@@ -67,4 +68,4 @@ def parse_profile(text: bytes, *, source: str) -> ProfileRecord:
 
 def encode_profile(record: ProfileRecord) -> bytes:
     """Encode as JSON, a line for each part of a profile."""
-    return msgspec.json.format(msgspec.json.encode(record), indent=0) + b"\n"
+    return pretty_json(record, indent=0)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from s3bench.profiling.call_path import MODULE_CODE
 from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, StackProfile
 from s3bench.stats.t_distribution import upper_quantile
 
@@ -13,7 +14,6 @@ SHARE_KNOWN_TO = 0.01
 _FUNCTIONS_KNOWN = 5
 _TAIL = 0.025
 _RUNS_MIN = 2
-_MODULE = "<module>"
 _NO_FRAME = Frame(module="", function="")
 
 
@@ -154,7 +154,7 @@ class _ImportNode:
             is_machinery = frame.is_import_system
             if is_machinery and not (before and before.is_import_system):
                 statement = before
-            if frame.function == _MODULE and not is_machinery and before and before.is_import_system:
+            if frame.function == MODULE_CODE and not is_machinery and before and before.is_import_system:
                 node = node.children.setdefault(frame.module, _ImportNode(importer=statement))
                 node.total += count
             before = frame

@@ -14,7 +14,7 @@ from s3bench.bisect.search import ComparisonOutcome, ComparisonPurpose, Comparis
 from s3bench.gate.row import GateRow
 from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
-from s3bench.report.table import Table, column
+from s3bench.report.table import NOTHING, Table, column
 from s3bench.report.terminal import BOLD, CYAN, GREEN, RED, YELLOW, painter, printable
 from s3bench.report.text_table import table_lines
 from s3bench.units import render_seconds
@@ -27,7 +27,6 @@ _STYLES = {
     Ending.FAILED: RED,
 }
 _SKIPPED_MAX = 8
-_NOTHING = "-"
 
 
 def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Path | None = None) -> str:
@@ -53,7 +52,7 @@ def answer_line(record: BisectRecord, answer: ComparisonResult) -> str:
     """One comparison and what it showed, as a line: `2.36.1 against 2.34.3: changed, +10.2% slower (20 pairs)`."""
     comparison, row = answer.comparison, answer.row
     older, newer = record.versions[comparison.older], record.versions[comparison.newer]
-    change = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"
+    change = "" if row is None else f", {_change(answer)} ({row.pairs} pairs)"
     why = f": {answer.reasons[0]}" if answer.reasons and answer.outcome is not ComparisonOutcome.CHANGED else ""
     return printable(f"{newer} against {older}: {answer.outcome}{change}{why}")
 
@@ -151,7 +150,7 @@ def comparison_table(record: BisectRecord) -> Table:
             column("compared", made, lambda each: _name(record, each.comparison.newer)),
             column("against", made, lambda each: _name(record, each.comparison.older)),
             column("result", made, lambda each: str(each.outcome)),
-            column("change", made, lambda each: _change(each, has_word=True), is_number=True, rank=1),
+            column("change", made, _change, is_number=True, rank=1),
             column("interval", made, _interval, is_number=True, rank=1),
             column("limits", made, _limits, is_number=True, rank=3),
             column("pairs", made, _pairs, is_number=True, rank=2),
@@ -170,22 +169,22 @@ def _row(answer: ComparisonResult) -> GateRow | None:
     return _turned(answer.row) if answer.row is not None and answer.comparison.is_swapped else answer.row
 
 
-def _change(answer: ComparisonResult, *, has_word: bool) -> str:
+def _change(answer: ComparisonResult) -> str:
     row = _row(answer)
-    return _NOTHING if row is None else words.change(row, has_word=has_word)
+    return NOTHING if row is None else words.change(row)
 
 
 def _interval(answer: ComparisonResult) -> str:
     row = _row(answer)
-    return _NOTHING if row is None else words.interval(row)
+    return NOTHING if row is None else words.interval(row)
 
 
 def _limits(answer: ComparisonResult) -> str:
-    return _NOTHING if answer.row is None else words.limits(answer.row)
+    return NOTHING if answer.row is None else words.limits(answer.row)
 
 
 def _pairs(answer: ComparisonResult) -> str:
-    return _NOTHING if answer.row is None else str(answer.row.pairs)
+    return NOTHING if answer.row is None else str(answer.row.pairs)
 
 
 def more_lines(record: BisectRecord) -> Iterator[tuple[str, str]]:
@@ -206,4 +205,4 @@ def more_lines(record: BisectRecord) -> Iterator[tuple[str, str]]:
 
 
 def _name(record: BisectRecord, place: int | None) -> str:
-    return _NOTHING if place is None else printable(record.versions[place])
+    return NOTHING if place is None else printable(record.versions[place])

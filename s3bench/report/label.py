@@ -12,6 +12,7 @@ from s3bench.results.document import Document, Result
 
 NAME_MAX = 200
 """The most characters of a name or a value; what is longer ends in a checksum of the whole."""
+_SENTENCE_MAX = 600
 
 
 def clipped(text: str, *, most: int = NAME_MAX) -> str:
@@ -22,8 +23,13 @@ def clipped(text: str, *, most: int = NAME_MAX) -> str:
     return printable(text[: most - len(mark)]) + mark
 
 
+def sentence(text: str) -> str:
+    """A text that may have several names in it as one printable line, cut where it is too long to be read."""
+    return clipped(text, most=_SENTENCE_MAX)
+
+
 def one_line(text: str, *, characters_max: int = NAME_MAX) -> str:
-    """The same without spaces around it."""
+    """`clipped` without spaces around it."""
     return clipped(text, most=characters_max).strip()
 
 

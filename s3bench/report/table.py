@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
+NOTHING = "-"
+"""The text of a cell that has no figure."""
+
 Row = TypeVar("Row")
 
 

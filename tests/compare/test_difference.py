@@ -5,12 +5,16 @@ import math
 import pytest
 from numpy.random import default_rng
 
-from s3bench.compare.difference import ChangeOutcome, ComparedMetric, ComparisonRow, compare_metric, with_outcomes
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow, compare_metric, with_outcomes
+from s3bench.compare.matching import GroupResult, MatchedBenchmark
 from s3bench.compare.sample import MetricFigures
 from s3bench.results.metrics import METRICS_BY_NAME
-from tests.compare.documents import BASE, slower
+from tests.compare.documents import BASE, result, slower
 
-SUBJECT = ComparedMetric(benchmark="s3.rm", dimensions=(), baseline_client="a", other_client="b")
+SUBJECT = MatchedBenchmark(
+    baseline=GroupResult(dimensions=(), stem="a", result=result()),
+    other=GroupResult(dimensions=(), stem="b", result=result()),
+)
 
 
 def figures(*values: float) -> MetricFigures:

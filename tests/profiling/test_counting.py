@@ -39,7 +39,7 @@ def test_one_run_is_counted_unsampled_with_the_probe_more_time_and_steady_hashes
     assert [edge.count for edge in seen.edges] == [3]
     [run] = bench.runs
     assert (run.settings.interval_s, run.settings.probes, run.settings.measures_speed) == (None, True, False)
-    assert run.settings.timeout_s > 2 * SETTINGS.timeout_s
+    assert run.settings.timeout_of(run.definition) > 2 * SETTINGS.timeout_s
     assert (run.hash_seed, run.conditions.env["OWN"]) == ("0", "1")
     assert run.conditions.prefix[0] == "/bin/sh"
     assert run.conditions.prefix[-1] == "own"

@@ -94,7 +94,7 @@ def test_a_client_whose_peak_is_that_of_its_parent_cannot_be_looked_at(
 def test_a_run_under_the_probe_is_not_sampled_and_has_more_time(bench: ScriptedBench, runner: ClientRunner) -> None:
     looked_at(bench, runner, Conditions(env={"OWN": "1", "PYTHONHASHSEED": "7"}, writable=(bench.root,)))
     run = bench.runs[-1]
-    assert (run.settings.interval_s, run.settings.timeout_s) == (None, 7 * TIMEOUT_FACTOR)
+    assert (run.settings.interval_s, run.settings.timeout_of(run.definition)) == (None, 7 * TIMEOUT_FACTOR)
     assert (run.conditions.env["OWN"], run.conditions.env["PYTHONHASHSEED"]) == ("1", "0")
     assert run.conditions.writable == (bench.root, bench.root / "observed")
 

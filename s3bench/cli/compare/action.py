@@ -4,8 +4,6 @@ import gc
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.compare.comparison import Comparison, compare
@@ -15,10 +13,9 @@ from s3bench.report.comparison.markdown import render_markdown
 from s3bench.report.comparison.text import render_comparison
 from s3bench.results.collection import without_collection
 from s3bench.results.document import Document
+from s3bench.results.encoding import pretty_json
 from s3bench.results.file import read_whole
 from s3bench.results.foreign import read_any
-
-_INDENT = 2
 
 
 def print_comparison(
@@ -36,7 +33,7 @@ def print_comparison(
         sources = tuple(DocumentSource(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
         if as_json:
-            print_whole(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
+            print_whole(pretty_json(comparison))
         else:
             print_styled(_rendered(comparison, as_markdown=as_markdown, show_all=show_all))
         gc.freeze()  # the process ends here; do not search the documents for garbage at exit

@@ -13,7 +13,6 @@ from s3bench.errors import BadInput
 from s3bench.extras import needs_extra
 from s3bench.report.formats import HTML, Format
 from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
-from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.text import render_load
 from s3bench.report.rendering import RENDERINGS
 from s3bench.report.run.text import render_table
@@ -21,6 +20,7 @@ from s3bench.report.terminal import printable
 from s3bench.results.document import Document
 from s3bench.results.file import check_distinct, check_output, read_whole, write_whole
 from s3bench.results.foreign import read_any
+from s3bench.units import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def _draw(files: Sequence[Path], options: ReportOptions) -> None:
         _give(page.page_html(inputs, sections), output)
     for extension, directory in options.directories.items():
         count = page.write_charts(sections, directory, extension=extension)
-        click.echo(f"s3bench: {count} charts in {printable(str(directory))}", err=True)
+        click.echo(f"s3bench: {counted(count, 'chart')} in {printable(str(directory))}", err=True)
 
 
 def _give(text: str, output: Path | None) -> None:
@@ -128,9 +128,7 @@ def _tables(files: Sequence[Path], documents: Sequence[Document]) -> str:
 
 def _table(document: Document) -> str:
     width, color = stdout_width(), stdout_paints()
-    if not document.is_of_load:
-        return render_table(document, width=width, color=color)
-    render = render_matrix if cells(document) else render_load
+    render = render_load if document.is_of_load else render_table
     return render(document, width=width, color=color)
 
 
@@ -148,8 +146,8 @@ def _shortfalls(files: Sequence[Path], documents: Sequence[Document]) -> Iterato
     for file, document in zip(files, documents, strict=True):
         results = document.without_parts().results
         empty = sum(not result.measurements for result in results)
-        failed = sum(len({failure.iteration for failure in result.errors}) for result in results)
+        failed = sum(result.failed_iterations for result in results)
         words = [f"{empty} of {len(results)} results without a measurement"] if empty else []
-        words += [f"{failed} failed iteration{'s' * (failed != 1)}"] if failed else []
+        words += [counted(failed, "failed iteration")] if failed else []
         if words:
             yield f"{printable(str(file))}: {', '.join(words)}"

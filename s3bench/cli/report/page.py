@@ -43,7 +43,7 @@ _NAMED_MAX = 3
 
 def page_html(inputs: Inputs, sections: Sequence[Section]) -> str:
     """The page of the files, whose sections these are."""
-    return render_page(_title(inputs), sections, facts=tuple(_facts(inputs)), lines=tuple(_lines(inputs)))
+    return render_page(_title(inputs, sections), sections, facts=tuple(_facts(inputs)), lines=tuple(_lines(inputs)))
 
 
 def sections_of(inputs: Inputs) -> tuple[Section, ...]:
@@ -128,7 +128,7 @@ def _comparison(documents: Sequence[tuple[str, Document]]) -> Section:
     return comparison_section(comparison)
 
 
-def _title(inputs: Inputs) -> str:
+def _title(inputs: Inputs, sections: Sequence[Section]) -> str:
     records = (*inputs.gates, *inputs.studies, *inputs.bisections, *inputs.profiles)
     names = [name for name, _ in (*records, *inputs.documents)]
     if len(inputs.documents) == len(names) > 1:
@@ -146,7 +146,7 @@ def _title(inputs: Inputs) -> str:
         span = f"{search.versions[0]} to {search.versions[-1]}"
         return clipped(f"Bisection of {search.subject}, {span}: {', '.join(search.benchmarks)}", most=_TITLE_MAX)
     if inputs.profiles:
-        return record_section(inputs.profiles[0][1]).title
+        return sections[0].title
     document = inputs.documents[0][1]
     return _load_title(document) if document.is_of_load else _run_title(document)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from s3bench.compare.comparison import Against, Comparison, MissingResult, summary
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.sample import SampleSummary
+from s3bench.report.table import NOTHING
 from s3bench.results.document import Client
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.spec.label import benchmark_label, dimension_pairs
 
-NOTHING = "-"
 LEGEND = (
     "medians; change is the Hodges-Lehmann ratio to the baseline with its 95 % interval, each row by itself (exact "
     "Mann-Whitney); p is adjusted for the number of rows (Benjamini-Hochberg)"

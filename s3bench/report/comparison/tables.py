@@ -14,7 +14,7 @@ from s3bench.report.comparison.cells import (
     metric_text,
     subject_text,
 )
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, sentence
 from s3bench.report.table import Table, TableColumn, Tone, column
 
 TONES = {
@@ -24,8 +24,6 @@ TONES = {
     ChangeOutcome.TOO_FEW: Tone.WARNING,
 }
 """The tones of outcomes, the gravest first; the others are plain."""
-
-_TEXT_MAX = 600
 
 
 def comparison_tables(rows: Sequence[ComparisonRow]) -> tuple[Table, ...]:
@@ -53,7 +51,7 @@ def _measured_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
 
 
 def _count_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
-    counts = column("counts", rows, lambda row: clipped(exact_text(row), most=_TEXT_MAX), tone=_outcome_tone)
+    counts = column("counts", rows, lambda row: sentence(exact_text(row)), tone=_outcome_tone)
     return (*_subject_columns(rows), counts, _change_column(rows, rank=1))
 
 

@@ -10,7 +10,6 @@ from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.matching import TRANSFER_CLIENT
 from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
-    NOTHING,
     change_text,
     difference_text,
     figure_text,
@@ -26,13 +25,13 @@ from s3bench.report.comparison.cells import (
     warning_lines,
 )
 from s3bench.report.comparison.tables import TONES, comparison_tables
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, sentence
 from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, forest_figure
 from s3bench.report.page.section import ChartFigure, Headline, Line, Section
-from s3bench.report.table import Table, Tone, column
+from s3bench.report.table import NOTHING, Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
 
 _STYLES: Mapping[str, MarkerStyle] = MappingProxyType({
@@ -45,7 +44,6 @@ _STYLES: Mapping[str, MarkerStyle] = MappingProxyType({
 })  # fmt: skip
 _HEADING = "total_time"
 _ENGINES = ("Classic", "CRT")
-_TEXT_MAX = 600
 _ZONE_WORDS = (
     "Shaded is the indifference zone of `s3bench gate` for this metric: a change within the darker part is negligible, "
     "one beyond the mark would fail. The outcomes here do not depend on it. The table of all rows has the figures."
@@ -55,11 +53,11 @@ _ZONE_WORDS = (
 def comparison_section(comparison: Comparison) -> Section:
     """The whole comparison; where several are compared with the baseline, each has a part."""
     lines = (
-        *(Line(text=clipped(f"{kind}: {text}", most=600)) for kind, text in header_lines(comparison)),
-        *(Line(text=clipped(text, most=600), tone=Tone.WARNING) for text in comparison.warnings),
+        *(Line(text=sentence(f"{kind}: {text}")) for kind, text in header_lines(comparison)),
+        *(Line(text=sentence(text), tone=Tone.WARNING) for text in comparison.warnings),
     )
     summaries = tuple(
-        Line(text=clipped(text, most=600), tone=_tone(other))
+        Line(text=sentence(text), tone=_tone(other))
         for text, other in zip(summary_lines(comparison), comparison.others, strict=True)
     )
     if len(comparison.others) == 1:
@@ -67,7 +65,7 @@ def comparison_section(comparison: Comparison) -> Section:
         headline = _headline(comparison.others[0])
         return replace(section, headline=headline, lines=(*lines, *section.lines))
     parts = tuple(
-        replace(section, lines=(Line(text=clipped(other.summary, most=600), tone=_tone(other)), *section.lines))
+        replace(section, lines=(Line(text=sentence(other.summary), tone=_tone(other)), *section.lines))
         for number, other in enumerate(comparison.others, start=1)
         for section in (_against(other, comparison, name=f"other-{number}"),)
     )
@@ -92,15 +90,15 @@ def _headline(other: Against) -> Headline:
     rank = {outcome: place for place, outcome in enumerate(TONES)}
     row = min(rows, key=lambda row: (rank[row.outcome], row.metric != _HEADING), default=None)
     if row is None or (row.change is None and row.difference is None):
-        return Headline(text=clipped(other.summary, most=_TEXT_MAX), tone=_tone(other))
+        return Headline(text=sentence(other.summary), tone=_tone(other))
     interval = "" if interval_text(row) == NOTHING else f" (95 % interval {interval_text(row)})"
     medians = f"{figure_text(row.baseline, row)} to {figure_text(row.other, row)}"
     change = change_text(row) if row.difference is None else difference_text(row.difference, row.unit)
     return Headline(
         verdict=clipped(row.word.upper()),
         tone=TONES[row.outcome],
-        text=clipped(f"{metric_text(row)} of {subject_text(row)}: {change}{interval}", most=_TEXT_MAX),
-        remarks=(f"{medians[:1].upper()}{medians[1:]}, medians. In all: {clipped(other.summary, most=_TEXT_MAX)}.",),
+        text=sentence(f"{metric_text(row)} of {subject_text(row)}: {change}{interval}"),
+        remarks=(f"{medians[:1].upper()}{medians[1:]}, medians. In all: {sentence(other.summary)}.",),
     )
 
 
@@ -116,7 +114,7 @@ def _missing(other: Against) -> Iterator[Line]:
 
 def _warnings(other: Against) -> Iterator[Section]:
     """The warnings about single figures, all of them, folded away: there may be hundreds."""
-    lines = tuple(Line(text=clipped(text, most=600)) for text in warning_lines(other, show_all=True))
+    lines = tuple(Line(text=sentence(text)) for text in warning_lines(other, show_all=True))
     if lines:
         title = f"Warnings about single figures: {len(lines)}"
         yield Section(name="warnings", title=title, lines=lines, is_folded=True)

@@ -55,10 +55,10 @@ def svg_bytes(figure: ChartFigure) -> bytes:
     return _svg(_spec(_vega_lite(figure.chart), theme.WIDTH)).encode()
 
 
-def png_bytes(figure: ChartFigure, *, scale: float = 2.0) -> bytes:
-    """The chart as a PNG file, in light colours on their paper; `scale` is its pixels for each of the chart's."""
+def png_bytes(figure: ChartFigure) -> bytes:
+    """The chart as a PNG file, in light colours on their paper, with two pixels for each of the chart's."""
     spec = _spec(_vega_lite(figure.chart), theme.WIDTH)
-    return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=scale, allowed_base_urls=[]))
+    return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=2.0, allowed_base_urls=[]))
 
 
 def _svg(spec: dict[str, Any]) -> str:

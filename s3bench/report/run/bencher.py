@@ -9,13 +9,10 @@ characters, those of benchmarks at most 1,024.
 It has no place for failures: results without a figure are left out.
 """
 
-import msgspec
-
 from s3bench.report.label import result_names
 from s3bench.report.run.figures import MedianEstimate, check_any, estimates
 from s3bench.results.document import Document
-
-_INDENT = 2
+from s3bench.results.encoding import pretty_json
 
 
 def render_bencher(document: Document) -> str:
@@ -27,7 +24,7 @@ def render_bencher(document: Document) -> str:
         if (found := tuple(estimates(result)))
     }
     check_any(benchmarks, name="bencher", holds="times, memory, requests, rates and latencies")
-    return msgspec.json.format(msgspec.json.encode(benchmarks), indent=_INDENT).decode() + "\n"
+    return pretty_json(benchmarks).decode()
 
 
 def _metric(each: MedianEstimate) -> dict[str, float]:

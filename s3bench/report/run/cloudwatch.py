@@ -21,12 +21,12 @@ from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import Unit
 
-NAMESPACE = "s3bench"
 METRICS_MAX = 1000
 VALUES_MAX = 150
 DIMENSIONS_MAX = 30
 LINE_BYTES_MAX = 120_000
 
+_NAMESPACE = "s3bench"
 _NAME_MAX = 255
 _VALUE_MAX = 1024
 _UNITS = {
@@ -44,13 +44,13 @@ _FURTHER = "further"
 _Datum = dict[str, Any]
 
 
-def render_cloudwatch(document: Document, *, namespace: str = NAMESPACE) -> str:
+def render_cloudwatch(document: Document) -> str:
     """Render the calls, one a line; nothing for a document without results."""
-    return "".join(f"{line}\n" for line in _lines(document, namespace))
+    return "".join(f"{line}\n" for line in _lines(document))
 
 
-def _lines(document: Document, namespace: str) -> Iterator[str]:
-    head = f'{{"Namespace":{json.dumps(_ascii_name(namespace, _NAME_MAX))},"MetricData":['
+def _lines(document: Document) -> Iterator[str]:
+    head = f'{{"Namespace":"{_NAMESPACE}","MetricData":['
     call: list[str] = []
     size = len(head)
     for datum in _data(document):

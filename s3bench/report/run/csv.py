@@ -80,6 +80,11 @@ def _cell(cell: _Cell) -> _Cell:
         return int(cell) if cell.is_integer() else repr(cell)
     if not isinstance(cell, str):
         return cell
-    line = one_line(cell, characters_max=_SENTENCES_MAX)
-    is_formula = cell.startswith(_BREAKS) or bool(_FORMULA.match(line))
+    return text_cell(cell, characters_max=_SENTENCES_MAX)
+
+
+def text_cell(text: str, *, characters_max: int = NAME_MAX) -> str:
+    """A text as a line that no spreadsheet takes for a formula."""
+    line = one_line(text, characters_max=characters_max)
+    is_formula = text.startswith(_BREAKS) or bool(_FORMULA.match(line))
     return f"'{line}" if is_formula and not _NUMBER.fullmatch(line) else line

@@ -105,6 +105,5 @@ def check_any(found: object, *, name: str, holds: str) -> None:
 
 def shortfall(result: Result) -> str:
     """What a result lacks, in words: failed iterations, or those that never came; empty where it lacks nothing."""
-    failed = len({failure.iteration for failure in result.errors})
-    words = [f"{failed} failed"] if failed else []
+    words = [f"{result.failed_iterations} failed"] if result.errors else []
     return ", ".join((*words, *(("unfinished",) if result.is_running else ())))

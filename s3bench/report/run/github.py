@@ -10,14 +10,12 @@ The action puts names between backticks into the cells of a table (`src/write.ts
 
 from collections.abc import Iterator
 
-import msgspec
-
 from s3bench.report.label import one_line, result_names, unique
 from s3bench.report.run.figures import HEADLINES, MedianEstimate, check_any, estimates, shortfall
 from s3bench.results.document import Document, Result
+from s3bench.results.encoding import pretty_json
 from s3bench.results.metrics import Direction
 
-_INDENT = 2
 _METRICS = tuple(metric for metric in HEADLINES if metric.direction is Direction.LOWER)
 _SAFE = str.maketrans({"`": "'", "|": "/"})
 
@@ -28,7 +26,7 @@ def render_github(document: Document) -> str:
     named = zip(names, document.results, strict=True)
     entries = [_entry(name, result, each) for name, result in named for each in estimates(result, _METRICS)]
     check_any(entries, name="github-action-benchmark", holds="figures of which less is better")
-    return msgspec.json.format(msgspec.json.encode(entries), indent=_INDENT).decode() + "\n"
+    return pretty_json(entries).decode()
 
 
 def _entry(name: str, result: Result, each: MedianEstimate) -> dict[str, str | float]:

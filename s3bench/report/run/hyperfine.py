@@ -13,14 +13,11 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
 
-import msgspec
-
 from s3bench.compare.sample import figures_of
 from s3bench.report.label import one_line, result_names
 from s3bench.report.run.figures import check_any
 from s3bench.results.document import Document, Result
-
-_INDENT = 2
+from s3bench.results.encoding import pretty_json
 
 
 def render_hyperfine(document: Document) -> str:
@@ -28,7 +25,7 @@ def render_hyperfine(document: Document) -> str:
     named = zip(result_names(document), document.results, strict=True)
     results = [dict(_record(name, result)) for name, result in named if figures_of(result, "total_time").values]
     check_any(results, name="hyperfine", holds="run times of commands")
-    return msgspec.json.format(msgspec.json.encode({"results": results}), indent=_INDENT).decode() + "\n"
+    return pretty_json({"results": results}).decode()
 
 
 def _record(name: str, result: Result) -> Iterator[tuple[str, Any]]:

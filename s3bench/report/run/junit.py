@@ -14,6 +14,7 @@ from s3bench.report.run.figures import measured
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Failure
+from s3bench.units import counted
 
 _TEXT_MAX = 20_000
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
@@ -57,7 +58,7 @@ def _add_case(suite: ET.Element, result: Result, benchmark: str) -> None:
     name = clipped(result.client.label)
     case = ET.SubElement(suite, "testcase", name=name, classname=benchmark, time=f"{_measured_s(result):.3f}")
     if result.errors:
-        message = f"{len(result.errors)} iterations failed: {result.errors[0].what}"
+        message = f"{counted(result.failed_iterations, 'iteration')} failed: {result.errors[0].what}"
         element = ET.SubElement(case, "failure", type="failed", message=clipped(message))
         element.text = _shown("\n\n".join(_failure_text(each) for each in result.errors))
     elif result.is_running:
@@ -70,7 +71,7 @@ def _add_case(suite: ET.Element, result: Result, benchmark: str) -> None:
 def _failure_text(failure: Failure) -> str:
     exited = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
     request = f"request: {failure.request}" if failure.request else ""
-    lines = (f"iteration {failure.iteration}: {failure.what}{exited}", _shortened(failure.why), request)
+    lines = (f"{failure.place}: {failure.what}{exited}", _shortened(failure.why), request)
     return "\n".join(line for line in lines if line)
 
 

@@ -15,18 +15,18 @@ from io import StringIO
 import yaml
 
 from s3bench.errors import BadInput
-from s3bench.report.label import benchmark_text, clipped
+from s3bench.report.label import benchmark_text
+from s3bench.report.run.csv import text_cell
 from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 OTAVA_FILE = "otava.csv"
-"""The name of the file of rows in the configuration, unless another is passed."""
+"""The name of the file of rows in the configuration."""
 
 _TIME = "time"
 _DIRECTIONS = {Direction.HIGHER: 1, Direction.LOWER: -1}
-_FORMULA = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,16 @@ def render_otava(document: Document, *further: Document) -> str:
     writer.writerow([_TIME, "s3bench", *versions, *figures])
     for row, each in enumerate(documents):
         values = [repr(medians[row]) for test in tests for medians in test.medians.values()]
-        writer.writerow([_time(each), _safe(each.s3bench), *(test.versions[row] for test in tests), *values])
+        writer.writerow([_time(each), text_cell(each.s3bench), *(test.versions[row] for test in tests), *values])
     return text.getvalue()
 
 
-def render_otava_config(document: Document, *further: Document, file: str = OTAVA_FILE) -> str:
-    """Render the YAML that describes the tests in `file`, which `render_otava` made of the same documents."""
+def render_otava_config(document: Document, *further: Document) -> str:
+    """Render the YAML that describes the tests in `otava.csv`, which `render_otava` made of the same documents."""
     tests = {
         test.name: {
             "type": "csv",
-            "file": file,
+            "file": OTAVA_FILE,
             "time_column": _TIME,
             "attributes": ["s3bench", test.version_column],
             "metrics": {
@@ -104,7 +104,7 @@ def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
         results = [each[name] for each in named if name in each]
         medians = _common_medians(results) if len(results) == len(named) else {}
         if medians:
-            versions = tuple(_safe(result.client.version) for result in results)
+            versions = tuple(text_cell(result.client.version) for result in results)
             tests.append(_Test(name=name, versions=versions, medians=medians))
     return tuple(tests)
 
@@ -120,7 +120,7 @@ def _named(document: Document, several: Container[str]) -> dict[str, Result]:
     named: dict[str, Result] = {}
     for result in document.results:
         client = result.client.label if result.client.name in several else result.client.name
-        named.setdefault(_safe(f"{benchmark_text(result)} {client}"), result)
+        named.setdefault(text_cell(f"{benchmark_text(result)} {client}"), result)
     return named
 
 
@@ -132,9 +132,3 @@ def _common_medians(results: Sequence[Result]) -> dict[str, tuple[float, ...]]:
         for name in found[0]
         if METRICS_BY_NAME[name].direction in _DIRECTIONS and all(name in each for each in found)
     }
-
-
-def _safe(text: str) -> str:
-    """A text that a spreadsheet takes for text: OWASP's rule against CSV injection, a quote before a formula."""
-    line = clipped(text).strip()
-    return f"'{line}" if line.startswith(_FORMULA) else line

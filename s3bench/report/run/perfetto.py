@@ -50,26 +50,20 @@ _COUNTERS: Mapping[str, Callable[[Second], float | None]] = {
 _Event = dict[str, Any]
 
 
-def render_perfetto(document: Document, *, iteration: int | None = None) -> str:
-    """Render one iteration of each result: that of the number `iteration`, or else the one of median total time.
+def render_perfetto(document: Document) -> str:
+    """Render the iteration of median total time of each result, and of a phase under load the first loop.
 
-    Of phases under load the first loop. Results without such an iteration are left out.
+    Results without a measurement are left out.
     """
     events = [
         event
         for number, result in enumerate(document.results, 1)
-        if (chosen := _chosen(result, iteration)) is not None
+        if (chosen := result.loops[0] if result.loops else result.median_iteration) is not None
         for event in _events(number, result, chosen)
     ]
     about = {"s3bench": clipped(document.s3bench), "started_at": clipped(document.started_at)}
     trace = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
     return json.dumps(trace, allow_nan=False, separators=(",", ":")) + "\n"
-
-
-def _chosen(result: Result, iteration: int | None) -> AnyMeasurement | None:
-    if iteration is not None:
-        return next((each for each in result.measurements if each.iteration == iteration), None)
-    return result.loops[0] if result.loops else result.median_iteration
 
 
 def _events(pid: int, result: Result, measurement: AnyMeasurement) -> Iterator[_Event]:

@@ -20,7 +20,7 @@ def failure_lines(results: Iterable[Result], name: Callable[[Result], str]) -> I
     """Every failed iteration, behind the name of its result."""
     for result in results:
         for failure in result.errors:
-            yield f"{name(result)}, iteration {failure.iteration}: {failure_text(failure)}"
+            yield f"{name(result)}, {failure.place}: {failure_text(failure)}"
 
 
 def warning_lines(results: Iterable[Result], name: Callable[[Result], str]) -> Iterator[str]:

@@ -78,8 +78,8 @@ def _metadata(title: str, metric: Metric, result: Result) -> Iterator[tuple[str,
     yield "client", result.client.label
     yield "client_version", result.client.version
     yield from ((f"dimension_{one_line(name)}", value) for name, value in result.dimension_pairs)
-    if failed := len({failure.iteration for failure in result.errors}):
-        yield "iterations_failed", failed
+    if result.errors:
+        yield "iterations_failed", result.failed_iterations
 
 
 def _suite_metadata(document: Document, without: int) -> dict[str, str | int]:

@@ -6,11 +6,10 @@ from statistics import median
 
 from s3bench.report.label import clipped
 from s3bench.report.run.figures import MedianEstimate, estimate
-from s3bench.report.table import Table, TableCell, TableColumn, Tone, column
+from s3bench.report.table import NOTHING, Table, TableCell, TableColumn, Tone, column
 from s3bench.results.document import Result, Status
 from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
 
-NOTHING = "-"
 _COUNTED = "wire.requests"
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10%"
 
@@ -76,7 +75,7 @@ def deviation(found: MedianEstimate) -> str:
 def status_text(result: Result) -> str:
     """`ok`, `2 failed` or `unfinished`."""
     if result.errors:
-        return f"{len(result.errors)} failed"
+        return f"{result.failed_iterations} failed"
     return "ok" if result.status is Status.COMPLETE else "unfinished"
 
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from s3bench.report.label import clipped, one_line
 from s3bench.report.run.figures import estimate
 from s3bench.report.run.problems import failure_lines, warning_lines
-from s3bench.report.run.tables import NOTHING, FigureHeading, NamedResult, deviation, run_table, status_text
+from s3bench.report.run.tables import FigureHeading, NamedResult, deviation, run_table, status_text
+from s3bench.report.table import NOTHING
 from s3bench.report.terminal import CYAN, DIM, RED, YELLOW, painter, printable
 from s3bench.report.text_table import fits, table_lines
 from s3bench.results.audit import Audit, Ratio

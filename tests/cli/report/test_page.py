@@ -218,6 +218,14 @@ def test_charts_become_files_named_by_where_they_stand(report: Report, files: Pa
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in shots)
 
 
+def test_a_single_chart_is_told_as_one(
+    report: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(page, "write_charts", lambda *_, **__: 1)
+    report("few.json", "--svg", "svg")
+    assert capsys.readouterr().err == "s3bench: 1 chart in svg\n"
+
+
 def test_names_of_charts_lead_nowhere_and_never_meet(tmp_path: Path) -> None:
     figures = (dots(["a"], name="../../../etc/passwd"), dots(["b"], name=HOSTILE), dots(["c"], name="x" * 999))
     sections = (Section(name="..", title="", figures=figures), Section(name="/", title="", figures=figures))

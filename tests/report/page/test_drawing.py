@@ -153,7 +153,6 @@ def test_files_are_whole_pictures_in_light_colours_on_their_paper(whole_picture:
     assert INKS["series-1"].light in whole_picture
     assert ET.fromstring(whole_picture).tag.endswith("svg")
     figure = dots(LABELS[:2])
-    small, large = png_bytes(figure, scale=1), png_bytes(figure)
-    assert small.startswith(b"\x89PNG")
-    widths = [int.from_bytes(each[16:20]) for each in (small, large)]
-    assert widths[1] == 2 * widths[0]
+    png, svg = png_bytes(figure), ET.fromstring(svg_bytes(figure))
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == 2 * float(svg.attrib["width"]), "two pixels for each of the chart's"

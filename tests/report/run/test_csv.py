@@ -4,10 +4,11 @@ import csv
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 
 from s3bench.report.run.csv import render_csv
 from s3bench.results.document import Document
-from s3bench.results.measurement import figure
+from s3bench.results.measurement import Failure, figure
 from s3bench.results.metrics import METRICS
 from tests.compare.documents import client, document, result
 from tests.report import loads
@@ -16,6 +17,12 @@ from tests.report.runs import HOSTILE, hostile, two_clients, with_failures
 
 def read(whole: Document) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(render_csv(whole), newline=""), strict=True))
+
+
+def test_a_failure_outside_of_the_iterations_has_no_number() -> None:
+    warm_up = Failure(iteration=None, what="the warm-up failed")
+    rows = read(document(replace(result(), errors=(warm_up,))))
+    assert [row["iteration"] for row in rows if row["error"]] == [""]
 
 
 def test_every_figure_of_every_measurement_is_read_back_as_it_is_stored() -> None:

@@ -60,7 +60,7 @@ def test_a_failure_is_a_failure_and_a_run_cut_short_an_error() -> None:
     root = parsed(run())
     failure = case(root, "s3.mv", "cli-crt@2.38.5").find("failure")
     assert failure is not None
-    assert failure.get("message") == "1 iterations failed: the client failed"
+    assert failure.get("message") == "1 iteration failed: the client failed"
     assert failure.text == "iteration 1: the client failed (exit code 255)\nno such\nbucket\nrequest: PUT /b/k"
     error = case(root, "s3.rm", "cli-crt@2.38.5").find("error")
     assert error is not None
@@ -70,6 +70,15 @@ def test_a_failure_is_a_failure_and_a_run_cut_short_an_error() -> None:
         "failures": "1",
         "errors": "1",
     }
+
+
+def test_an_iteration_whose_audit_failed_too_is_counted_once_and_both_failures_are_told() -> None:
+    failed = run().results[2]
+    twice = failed.with_failure(replace(failed.errors[0], what="the audit failed"))
+    failure = case(parsed(EMPTY.with_result(twice)), "s3.mv", "cli-crt@2.38.5").find("failure")
+    assert failure is not None
+    assert failure.get("message") == "1 iteration failed: the client failed"
+    assert (failure.text or "").count("iteration 1: ") == 2
 
 
 def test_the_medians_are_properties_by_client_and_metric() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
-from s3bench.report.run.otava import render_otava, render_otava_config
+from s3bench.report.run.otava import OTAVA_FILE, render_otava, render_otava_config
 from s3bench.results.document import Client, Document, render_time
 from tests.report.machine_samples import CLASSIC, CRT, EMPTY, hostile, measurement, result, run
 
@@ -91,10 +91,10 @@ def test_versions_of_which_any_document_has_several_are_series_of_their_own_in_a
 
 def test_the_configuration_names_the_columns_that_are_there() -> None:
     (row,) = rows(run())
-    tests = yaml.safe_load(render_otava_config(run(), file="runs.csv"))["tests"]
+    tests = yaml.safe_load(render_otava_config(run()))["tests"]
     assert list(tests) == [TITLE, "s3.cp.upload FileSize=32MB cli-classic", "s3.mv cli-crt"]
     for test in tests.values():
-        assert (test["type"], test["file"], test["time_column"]) == ("csv", "runs.csv", "time")
+        assert (test["type"], test["file"], test["time_column"]) == ("csv", "otava.csv", "time")
         assert set(test["attributes"]) <= set(row)
         assert {metric["column"] for metric in test["metrics"].values()} <= set(row)
     assert tests[TITLE]["metrics"]["total_time"]["direction"] == -1
@@ -111,18 +111,25 @@ def test_no_cell_of_a_hostile_document_is_a_formula() -> None:
     for row in csv.reader(StringIO(text, newline="")):
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
     assert not set(text) & set("\x1b\x00\u202e\ud800")
-    tests = yaml.safe_load(render_otava_config(hostile(), file="a.csv"))["tests"]
+    tests = yaml.safe_load(render_otava_config(hostile()))["tests"]
     assert len(tests) == 3
     assert {column for test in tests.values() for column in (m["column"] for m in test["metrics"].values())} <= set(
         rows(hostile())[0]
     )
 
 
+@pytest.mark.parametrize(("version", "cell"), [("\uff1d1+1", "'\uff1d1+1"), ("-1.5", "-1.5"), ("-1.5.2", "'-1.5.2")])
+def test_a_version_is_a_formula_in_no_width_and_a_number_is_left_as_it_is(version: str, cell: str) -> None:
+    client = Client(name="cli-crt", version=version, label="cli-crt")
+    (row,) = rows(EMPTY.with_result(result("a", client, 1.0)))
+    assert row["a cli-crt version"] == cell
+
+
 @settings(max_examples=30)
 @given(st.text(), st.text())
 def test_any_name_is_a_column_and_a_test(name: str, value: str) -> None:
     document = EMPTY.with_result(result(name, CRT, 1.0, dimension=value))
-    (test,) = yaml.safe_load(render_otava_config(document, file="a.csv"))["tests"].values()
+    (test,) = yaml.safe_load(render_otava_config(document))["tests"].values()
     assert rows(document)[0][test["metrics"]["total_time"]["column"]] == "1.0"
 
 
@@ -141,14 +148,16 @@ def test_otava_finds_the_change(tmp_path: Path) -> None:
         )
         for number in range(40)
     ]
-    data, config = tmp_path / "runs.csv", tmp_path / "otava.yaml"
-    data.write_text(render_otava(*documents), newline="")
-    config.write_text(render_otava_config(*documents, file=str(data)))
+    config = tmp_path / "otava.yaml"
+    (tmp_path / OTAVA_FILE).write_text(render_otava(*documents), newline="")
+    config.write_text(render_otava_config(*documents))
     environment = os.environ | {"OTAVA_CONFIG": str(config), "HOME": str(tmp_path)}
 
     def told(test: str) -> str:
         command = [program, "analyze", test]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -26,9 +26,9 @@ from tests.results.series import span
 _REQUIRED = {"X": {"name", "ts", "dur", "pid", "tid"}, "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}}
 
 
-def events(document: Document, iteration: int | None = None) -> list[dict[str, Any]]:
+def events(document: Document) -> list[dict[str, Any]]:
     """The events; each must have what its phase requires, and slices of a track may not overlap."""
-    tree = json.loads(render_perfetto(document, iteration=iteration))
+    tree = json.loads(render_perfetto(document))
     for event in tree["traceEvents"]:
         assert _REQUIRED[event["ph"]] <= event.keys()
         assert isinstance(event["args"], dict)
@@ -63,11 +63,9 @@ def test_steps_lie_between_the_milestones_that_were_seen_in_their_order() -> Non
     ]
 
 
-def test_the_iteration_of_median_time_is_shown_unless_another_is_named() -> None:
+def test_the_iteration_of_median_time_is_shown() -> None:
     one = EMPTY.with_result(result("a", CRT, 1.0, 3.0, 1.5))
     assert slices(events(one), 1, 1) == [("a", 0.0, 1_500_000.0)]
-    assert slices(events(one, iteration=1), 1, 1) == [("a", 0.0, 3_000_000.0)]
-    assert events(one, iteration=7) == []
 
 
 def test_every_result_is_a_process_with_a_name() -> None:

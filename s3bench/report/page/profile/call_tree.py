@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from s3bench.profiling.call_path import MODULE_CODE
 from s3bench.profiling.stack_profile import IMPORT_SYSTEM, Frame, StackProfile
 
 NOISE_ERRORS = 2.0
@@ -19,8 +20,6 @@ NOISE_ERRORS = 2.0
 
 ROOT_NAME = "all"
 _IMPORT_SYSTEM = (IMPORT_SYSTEM.module, IMPORT_SYSTEM.function)
-
-_IMPORT = "<module>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class CalledFunction:
     @property
     def is_import(self) -> bool:
         """Whether it is a module's own code."""
-        return bool(self.module) and self.function == _IMPORT
+        return bool(self.module) and self.function == MODULE_CODE
 
     @property
     def label(self) -> str:

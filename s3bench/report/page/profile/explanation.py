@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.profiling.explanation import Explanation
 from s3bench.report.explanation import explanation_lines, explanation_title
-from s3bench.report.label import clipped
+from s3bench.report.label import sentence
 from s3bench.report.page.profile.graph import flame_graph
 from s3bench.report.page.section import Line, Section
-
-_TEXT_MAX = 600
 
 
 def explanation_sections(explanations: Sequence[Explanation], labels: tuple[str, str]) -> Iterator[Section]:
@@ -21,15 +19,11 @@ def explanation_sections(explanations: Sequence[Explanation], labels: tuple[str,
                 explanation.candidate,
                 labels=labels,
                 name=f"why-{number}",
-                title=f"{explanation.candidate.sampled} of {_text(explanation.benchmark)}",
+                title=f"{explanation.candidate.sampled} of {sentence(explanation.benchmark)}",
             )
         yield Section(
             name=f"why-{number}",
-            title=_text(explanation_title(explanation)),
-            lines=tuple(Line(text=_text(line)) for line in explanation_lines(explanation)),
+            title=sentence(explanation_title(explanation)),
+            lines=tuple(Line(text=sentence(line)) for line in explanation_lines(explanation)),
             flame_graphs=() if graph is None else (graph,),
         )
-
-
-def _text(text: str) -> str:
-    return clipped(text, most=_TEXT_MAX)

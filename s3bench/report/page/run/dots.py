@@ -93,6 +93,8 @@ def failed_runs(row: ClientResults) -> dict[int, str]:
     """The iterations that failed, and what failed first in each."""
     failed: dict[int, str] = {}
     for failure in row.result.errors:
+        if failure.iteration is None:  # of a warm-up, for example, which has no place on the axis
+            continue
         failed.setdefault(failure.iteration, one_line(failure.what, characters_max=_WORDS_MAX))
     return failed
 

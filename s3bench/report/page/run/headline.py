@@ -39,7 +39,7 @@ def run_headline(benchmarks: Sequence[Benchmark]) -> Headline | None:
     rows = [row for benchmark in benchmarks for row in benchmark.rows]
     if not rows:
         return None
-    failed = sum(len({failure.iteration for failure in row.result.errors}) for row in rows)
+    failed = sum(row.result.failed_iterations for row in rows)
     runs = sum(len(row.result.measurements) for row in rows)
     figures = (
         ("benchmarks", f"{len(benchmarks):,}"),

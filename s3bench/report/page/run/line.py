@@ -8,6 +8,7 @@ from s3bench.report.page.section import Line
 from s3bench.report.run.problems import failure_text, warning_lines
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
+from s3bench.results.measurement import Failure
 from s3bench.units import counted
 
 LINES_MAX = 20
@@ -22,7 +23,7 @@ def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[
     if not rows:
         yield Line(text="no results")
         return
-    failed = sum(len({failure.iteration for failure in row.result.errors}) for row in rows)
+    failed = sum(row.result.failed_iterations for row in rows)
     of = sum(bool(row.result.errors) for row in rows)
     if failed:
         yield Line(text=f"{counted(failed, 'run')} failed, on {of:,} of {counted(len(rows), 'row')}", tone=Tone.BAD)
@@ -31,11 +32,13 @@ def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[
     yield from _limited(list(_warnings(document, benchmarks)), "warnings")
 
 
+def _run(failure: Failure) -> str:
+    return "" if failure.iteration is None else f" run {failure.iteration}"
+
+
 def failure_lines(rows: Sequence[ClientResults]) -> Iterator[Line]:
     """What failed on a benchmark, and which of its clients gave no figure."""
-    texts = [
-        f"{row.client} run {each.iteration} failed: {failure_text(each)}" for row in rows for each in row.result.errors
-    ]
+    texts = [f"{row.client}{_run(each)} failed: {failure_text(each)}" for row in rows for each in row.result.errors]
     lines = [Line(text=one_line(text, characters_max=_TEXT_MAX), tone=Tone.BAD) for text in texts]
     yield from _limited(lines, "failures")
     for row in rows:

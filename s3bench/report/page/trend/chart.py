@@ -16,6 +16,7 @@ from s3bench.report.page.unit import AxisUnit, metric_unit
 from s3bench.report.table import Table, column
 from s3bench.results.metrics import render_figure
 from s3bench.trend.metric_trend import Trend, TrendChange, TrendPoint
+from s3bench.units import counted
 
 POINTS_MAX = 400
 """The most releases that are drawn as points; of a longer series the newest ones, and the line goes on before them."""
@@ -43,7 +44,7 @@ def trend_figure(series: TrendSeries, *, name: str) -> ChartFigure:
     """The chart of one series, which has a point at least."""
     trend = series.trend
     count = len(trend.points)
-    words = [f"{_axis_title(trend)[0]}, {count:,} releases. {trend.words.replace(chr(10), '; ')}."]
+    words = [f"{_axis_title(trend)[0]}, {counted(count, 'release')}. {trend.words.replace(chr(10), '; ')}."]
     if trend.changes:
         words.append(
             "Shaded are the releases between which each change lies; level lines are the medians between changes."

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, sentence
 from s3bench.report.page.section import Headline, Line, Section
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
@@ -13,8 +13,6 @@ from s3bench.trend.metric_trend import Trend
 DRAWN_POINTS_MAX = 4000
 """The most points of all charts together: more would make the page too large to send around."""
 ROWS_MAX = 1000
-
-_TEXT_MAX = 600
 
 
 def trend_section(metric: Metric, series: Sequence[TrendSeries]) -> Section:
@@ -57,7 +55,7 @@ def _headline(ordered: Sequence[TrendSeries], metric: Metric) -> Headline:
     return Headline(
         verdict=word,
         tone=tone,
-        text=clipped(f"{metric.name} of {first.title}: {change.words}", most=_TEXT_MAX),
+        text=sentence(f"{metric.name} of {first.title}: {change.words}"),
         remarks=(f"The newest change point of this series. {_summary(ordered).text}.",),
     )
 
@@ -101,8 +99,8 @@ def _part(series: TrendSeries, number: int) -> Section:
         title=clipped(series.title),
         lines=(
             *_changes(trend),
-            *([] if trend.adjustment is None else [Line(text=clipped(trend.adjustment.words, most=_TEXT_MAX))]),
-            *(Line(text=clipped(text, most=_TEXT_MAX), tone=Tone.WARNING) for text in series.warnings),
+            *([] if trend.adjustment is None else [Line(text=sentence(trend.adjustment.words))]),
+            *(Line(text=sentence(text), tone=Tone.WARNING) for text in series.warnings),
         ),
         figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),
     )

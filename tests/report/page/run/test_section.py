@@ -10,6 +10,7 @@ from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Section
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
+from s3bench.results.measurement import Failure
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from tests.compare.documents import client, document, result
 from tests.report.page.chart_reader import assert_is_drawn
@@ -134,6 +135,14 @@ def test_failures_without_any_measurement_are_told() -> None:
     said = texts(run_sections(with_failures()))
     assert "cli-crt run 6 failed: the client failed; request PUT /b/k" in said
     assert "the machine is busy" not in said  # the page's head says it
+
+
+def test_a_failure_outside_of_the_iterations_is_told_and_has_no_place_in_a_chart() -> None:
+    warm_up = Failure(iteration=None, what="the warm-up failed")
+    sections = run_sections(document(replace(timed(), errors=(warm_up,))))
+    assert "cli-crt failed: the warm-up failed" in texts(sections)
+    for figure in figures(sections):
+        assert_is_drawn(figure)
 
 
 def test_clients_have_the_same_colours_in_every_chart() -> None:

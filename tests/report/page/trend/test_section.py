@@ -82,6 +82,11 @@ def test_adjusted_figures_are_drawn_over_those_that_were_measured() -> None:
     assert trend.adjustment.words in [line.text for line in section.lines]
 
 
+def test_a_single_release_is_told_as_one() -> None:
+    figure = trend_figure(TrendSeries(title="t", trend=trend_of(MEMORY, points((1, 1e8)))), name="x")
+    assert figure.description.startswith("max_memory (MiB), 1 release. ")
+
+
 def test_memory_is_drawn_in_binary_units() -> None:
     figure = trend_figure(TrendSeries(title="t", trend=trend_of(MEMORY, points((20, 1e8)))), name="x")
     assert figure.description.startswith("max_memory (MiB), 20 releases.")

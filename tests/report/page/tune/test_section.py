@@ -14,6 +14,7 @@ from s3bench.report.page.tune.section import tune_section
 from s3bench.report.table import Table, Tone
 from s3bench.report.tune import cells as words
 from s3bench.tune.conclusion import conclude
+from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
 from s3bench.tune.study_result import StudyResult
@@ -110,6 +111,19 @@ def test_the_front_joins_what_is_not_beaten_and_marks_the_parts() -> None:
     assert f"recommended: {told.recommended.setting}: 4.10 s, 900 MiB" in labels(made.chart)
     assert not [each for each in labels(made.chart) if "> " in each]
     assert_is_drawn(made)
+
+
+def test_axes_are_named_by_what_their_values_are(study: Study) -> None:
+    for objective, name in (("time", "time"), ("throughput", "transfer"), ("cost-weighted", "cost")):
+        aimed = replace(study, header=replace(study.header, objective=Objective(aim=Aim(objective))))
+        front, convergence = front_figure(answer(objective=objective)), convergence_figure(of_trials(aimed, 8.0, 6.0))
+        assert front is not None
+        assert convergence is not None
+        assert front.title == f"{name.capitalize()} against memory"
+        assert f"in both {name} and peak memory." in front.description
+        for figure in (front, convergence):
+            titles = {title for mark in marks(figure.chart) if (title := mark["encoding"].get("y", {}).get("title"))}
+            assert any(title.startswith(f"{name} (") for title in titles), titles
 
 
 def test_one_setting_makes_no_front() -> None:
