@@ -26,6 +26,7 @@ from tune_regret import Listed, Scenario, Stand, tell
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.report.tune.cells import change_words
+from s3bench.results.encoding import pretty_json
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Study
@@ -123,7 +124,7 @@ def run(number: int) -> None:
         rows=tuple(rows),
     )
     DATA.mkdir(parents=True, exist_ok=True)
-    path_of(number).write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+    path_of(number).write_bytes(pretty_json(kept, indent=1))
 
 
 def drawn(stand: Stand, number: int) -> Iterator[Setting]:

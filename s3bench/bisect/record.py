@@ -21,6 +21,7 @@ from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
 from s3bench.gate.row import GateRow
 from s3bench.profiling.explanation import Explanation
+from s3bench.results.encoding import pretty_json
 from s3bench.results.versioned import decode_versioned
 from s3bench.spec.suite import Suite
 
@@ -102,7 +103,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 def encode_bisect(record: BisectRecord) -> bytes:
     """Encode as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    return pretty_json(record, indent=1)
 
 
 def parse_bisect(text: bytes, *, source: str) -> BisectRecord:

@@ -19,6 +19,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import GateRow, Verdict
+from s3bench.results.encoding import pretty_json
 from s3bench.results.metrics import METRICS_BY_NAME, Unit
 from s3bench.stats.proportion import wilson
 
@@ -165,7 +166,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def encode_self_test(test: SelfTest) -> bytes:
     """Encode as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(test), indent=1) + b"\n"
+    return pretty_json(test, indent=1)
 
 
 def faults_for(

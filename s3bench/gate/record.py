@@ -26,6 +26,7 @@ from s3bench.gate.policy import Policy, check_gating
 from s3bench.gate.waiver import Waiver, check_waiver
 from s3bench.profiling.explanation import Explanation
 from s3bench.results.decoding import decode
+from s3bench.results.encoding import pretty_json
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
 
@@ -92,7 +93,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def encode_record(record: GateRecord) -> bytes:
     """Encode as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+    return pretty_json(record, indent=1)
 
 
 def parse_record(text: bytes, *, source: str) -> GateRecord:

@@ -144,13 +144,12 @@ def _is_in_parts(setting: Setting, workload: Workload, part: int) -> bool:
     return workload.size_bytes >= threshold
 
 
-def habits_of(kind: str, runs: dict[Setting, list[Measurement]], workload: Workload) -> Habits:
-    """The habits of a client of `kind` in its runs of `workload`; without any that a server saw, those of its kind."""
+def habits_of(runs: dict[Setting, list[Measurement]], workload: Workload) -> Habits:
+    """The habits of a client in its runs of `workload`, as far as a server saw them."""
     pairs = [(setting, run) for setting, measurements in runs.items() for run in measurements if run.wire is not None]
     if not pairs:
-        return Habits(kind=kind)
+        return Habits()
     return Habits(
-        kind=kind,
         lookups_per_file=median(run.requests_by_kind.get("HEAD", 0) / workload.files for _, run in pairs),
         part_bytes=_own_parts(pairs, workload),
         lanes=_own_lanes(pairs),

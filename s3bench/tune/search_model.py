@@ -56,7 +56,7 @@ def fit_search_model(trials: Sequence[Trial], workload: Workload, network: Netwo
     runs = whole_runs(trials)
     if not runs:
         return None
-    habits, link = habits_of(next(iter(runs)).kind, runs, workload), link_of(network, workload)
+    habits, link = habits_of(runs, workload), link_of(network, workload)
     capped = {
         trial.setting: trial.cap_s for trial in trials if trial.was_capped and trial.cap_s and trial.setting not in runs
     }

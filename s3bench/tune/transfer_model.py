@@ -66,7 +66,7 @@ def fit(trials: Sequence[Trial], workload: Workload, network: NetworkModel | Non
     runs = whole_runs(trials)
     if len(runs) < SETTINGS_MIN:
         return None
-    habits = habits_of(next(iter(runs)).kind, runs, workload)
+    habits = habits_of(runs, workload)
     points = Points.of(runs, workload, habits, link_of(network, workload))
     fitted = fit_points(points)
     values = dict(zip((item.name for item in PARAMETERS), map(float, np.exp(fitted.logarithms)), strict=True))

@@ -76,7 +76,7 @@ def test_a_download_is_in_parts_only_where_they_are_asked_for(
     action: Action, values: dict[str, int], requests: int, lanes: int
 ) -> None:
     workload = Workload(action=action, size_bytes=64 * MIB)
-    plan = plan_requests(Setting.of("obstore", values), workload, habits_of("obstore", {}, workload))
+    plan = plan_requests(Setting.of("obstore", values), workload, habits_of({}, workload))
     assert (plan.requests, plan.lanes) == (requests, lanes)
 
 

@@ -101,5 +101,5 @@ def test_its_requests_are_those_that_the_wire_showed(
     action: Action, size_mib: int, values: dict[str, int], requests: int, lanes: int
 ) -> None:
     workload = Workload(action=action, size_bytes=size_mib * MIB)
-    plan = plan_requests(Setting.of("rclone", values), workload, habits_of("rclone", {}, workload))
+    plan = plan_requests(Setting.of("rclone", values), workload, habits_of({}, workload))
     assert (plan.requests, plan.lanes) == (requests, lanes)

@@ -18,7 +18,7 @@ SETTING = Setting.of("cli-classic", {"max_concurrent_requests": 20})
 MODEL = TransferModel(
     workload=DOWN,
     network=LINK,
-    habits=Habits(kind="cli-classic", lookups_per_file=1.0),
+    habits=Habits(lookups_per_file=1.0),
     start_up_s=0.4,
     cpu_s_per_byte=2e-9,
     cpu_s_per_request=1e-3,
@@ -85,7 +85,7 @@ def test_what_the_model_leaves_out_of_a_link_is_said() -> None:
 
 
 def test_a_client_that_chooses_its_parts_is_taken_to_choose_the_same() -> None:
-    model = replace(MODEL, habits=Habits(kind="cli-crt", part_bytes=((None, 32 * MIB),)))
+    model = replace(MODEL, habits=Habits(part_bytes=((None, 32 * MIB),)))
     other = Workload(action=Action.DOWNLOAD, size_bytes=512 * MIB)
     doubt = "the client chooses its part size by itself; it is assumed to be as measured here"
     assert doubt in predict(model, Setting(client="cli-crt"), other, LINK).reservations

@@ -13,7 +13,7 @@ DOWN = Workload(action=Action.DOWNLOAD, size_bytes=256 * MIB)
 
 def plan(client: str, workload: Workload, **values: int) -> RequestPlan:
     setting = Setting.of(client, values)
-    return plan_requests(setting, workload, Habits(kind=setting.kind, lookups_per_file=1.0))
+    return plan_requests(setting, workload, Habits(lookups_per_file=1.0))
 
 
 def test_a_client_that_is_reported_nothing_goes_by_its_defaults() -> None:
@@ -65,7 +65,7 @@ def test_the_crt_has_as_many_connections_as_its_target_needs() -> None:
 
 
 def test_parts_that_a_client_chose_by_itself_are_read_from_its_runs() -> None:
-    habits = Habits(kind="cli-crt", part_bytes=((None, 32 * MIB), (GIB // 8, 16 * MIB)), lanes=12)
+    habits = Habits(part_bytes=((None, 32 * MIB), (GIB // 8, 16 * MIB)), lanes=12)
     own, reported = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
     assert plan_requests(own, DOWN, habits).requests == 8
     assert plan_requests(reported, DOWN, habits).requests == 16
@@ -102,8 +102,7 @@ def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() 
         reported: [seen(reported, parts=16, part_bytes=16 * MIB, in_flight=4)],
         asked: [seen(asked, parts=52, part_bytes=5 * MIB, in_flight=20)] * 3,
     }
-    assert habits_of("cli-crt", runs, DOWN) == Habits(
-        kind="cli-crt",
+    assert habits_of(runs, DOWN) == Habits(
         lookups_per_file=1.0,
         part_bytes=((None, 8 * MIB), (GIB // 8, 16 * MIB)),
         lanes=12,
@@ -113,8 +112,8 @@ def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() 
 def test_with_no_more_requests_than_were_in_flight_the_lanes_are_not_known() -> None:
     own = Setting(client="cli-crt")
     few = {own: [seen(own, parts=8, part_bytes=32 * MIB, in_flight=8)]}
-    assert habits_of("cli-crt", few, DOWN).lanes is None
-    assert habits_of("cli-crt", {}, DOWN) == Habits(kind="cli-crt")
+    assert habits_of(few, DOWN).lanes is None
+    assert habits_of({}, DOWN) == Habits()
 
 
 MIXED = Workload(action=Action.UPLOAD, size_bytes=100 * MIB, files=101, sizes=((4096, 100), (100 * MIB, 1)))

@@ -14,7 +14,7 @@ from tests.tune.ticking_transfer import DOWN, LINK, SETTINGS, START_UP_S, measur
 
 def test_the_fit_is_the_least_squares_that_scipy_finds() -> None:
     runs = {setting: [measured(simulated(setting))] for setting in SETTINGS}
-    points = transfer_fit.Points.of(runs, DOWN, Habits(kind="boto3-classic"), link_of(None, DOWN))
+    points = transfer_fit.Points.of(runs, DOWN, Habits(), link_of(None, DOWN))
     fitted = transfer_fit.fit_points(points)
     start = transfer_fit._CENTRES
     oracle = least_squares(lambda here: transfer_fit.residuals_of(here, points, fitted.cpu), start)
@@ -27,7 +27,7 @@ def test_cpu_time_is_split_into_bytes_and_requests_neither_below_zero() -> None:
         points = transfer_fit.Points.of(
             {setting: [measured(simulated(setting))] for setting in settings},
             DOWN,
-            Habits(kind="boto3-classic"),
+            Habits(),
             link_of(LINK, DOWN),
         )
         plans = points.plans

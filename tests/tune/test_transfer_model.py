@@ -67,7 +67,7 @@ def by_hand(client: str, workload: Workload, **values: int) -> float:
     model = TransferModel(
         workload=workload,
         network=None,
-        habits=Habits(kind=setting.kind, lookups_per_file=0.0 if workload.is_upload else 1.0),
+        habits=Habits(lookups_per_file=0.0 if workload.is_upload else 1.0),
         start_up_s=0.5,
         cpu_s_per_byte=0.0,
         cpu_s_per_request=0.0,
@@ -135,7 +135,7 @@ def test_every_transfer_takes_a_finite_time_and_none_beats_the_link(
 ) -> None:
     workload = Workload(action=action, size_bytes=size, files=files)
     names = ("concurrency", "part_size") if kind == "s5cmd" else ("max_concurrent_requests", "multipart_chunksize")
-    own = replace(model, habits=Habits(kind=kind))
+    own = replace(model, habits=Habits())
     setting = Setting.of(kind, dict(zip(names, (lanes, part), strict=True)))
     found_s = own.predict(setting, workload, FASTER)
     assert 0 < found_s < math.inf

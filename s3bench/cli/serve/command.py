@@ -6,6 +6,7 @@ import click
 
 from s3bench.cli.completion_items import complete_directory, complete_file
 from s3bench.cli.definition_file import DefinitionFile
+from s3bench.cli.quantity import SIZE
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION
@@ -41,6 +42,7 @@ from s3bench.units import render_bytes
 @click.option("--bucket", "buckets", multiple=True, metavar="NAME", help="Create this bucket; repeat for several.")
 @click.option(
     "--memory-limit",
+    type=SIZE,
     metavar="SIZE",
     help=f"Maximum memory for objects.  [default: {render_bytes(MEMORY_LIMIT_BYTES)}]",
 )

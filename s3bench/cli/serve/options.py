@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.cli.buckets import check_bucket_names
-from s3bench.cli.quantity import parse_size
 from s3bench.clients.plan import plan_runs, title
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.clients.registry import known_clients
@@ -30,7 +29,7 @@ class ServeOptions:
     network: str | None
     data_dir: str | None
     buckets: tuple[str, ...]
-    memory_limit: str | None
+    memory_limit: int | None
     discard: bool
     access_key: str | None
     secret_key: str | None
@@ -108,10 +107,8 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
             f"pass both, or the secret in {SECRET_VARIABLE}; with neither of them any credentials are accepted",
         )
     check_bucket_names(options.buckets)
-    given = options.memory_limit
-    limit = MEMORY_LIMIT_BYTES if given is None else parse_size("--memory-limit", given)
     return EmulatorSettings(
-        memory_limit_bytes=limit,
+        memory_limit_bytes=options.memory_limit or MEMORY_LIMIT_BYTES,
         discard=options.discard,
         data_dir=None if options.data_dir is None else str(Path(options.data_dir).absolute()),
         md5_always=options.etag == "md5",

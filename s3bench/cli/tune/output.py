@@ -13,6 +13,7 @@ from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
 from s3bench.report.tune.text import render_study_result
+from s3bench.results.encoding import pretty_json
 from s3bench.results.file import check_distinct, check_output, write_whole
 from s3bench.tune.client_table import ClientTable, client_table
 from s3bench.tune.conclusion import conclude
@@ -72,6 +73,6 @@ class TuneOutput:
 
     def _print(self, content: msgspec.Struct, render: Callable[[int, bool], str]) -> None:
         if self._options.as_json:
-            print_whole(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n", is_measured=True)
+            print_whole(pretty_json(content, indent=1), is_measured=True)
             return
         print_styled(render(stdout_width(), stdout_paints()))

@@ -26,12 +26,11 @@ _LARGE = {is_upload: Workload(action=action, size_bytes=GIB, files=1000) for act
 class Habits:
     """What a client does by itself, as the wire showed it in its runs.
 
-    `kind` is the client's name. `lookups_per_file` are HEADs. `part_bytes` are the parts that the client chose by
+    `lookups_per_file` are HEADs. `part_bytes` are the parts that the client chose by
     itself under each target throughput (`None`: unset). `lanes` are the most requests that it had in flight with its
     concurrency and target unset, `None` where there were never more requests than that.
     """
 
-    kind: str
     lookups_per_file: float = 0.0
     part_bytes: tuple[tuple[int | None, int], ...] = ()
     lanes: int | None = None

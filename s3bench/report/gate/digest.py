@@ -13,13 +13,13 @@ from s3bench.gate.evidence import Role, Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME, CountChange, Difference
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
+from s3bench.report.table import NOTHING
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
 from s3bench.results.warnings import gather, places_text
 from s3bench.units import counted, render_seconds
 
 ALL_BENCHMARKS = "all benchmarks together"
-NOTHING = "-"
 _VERDICTS = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
 _NOT_ZERO = 0.0005  # rounds to 0.1 %
 _NAMES_MAX = 3

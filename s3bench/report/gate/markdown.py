@@ -16,7 +16,7 @@ from s3bench.report.explanation import explanation_lines, explanation_title
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, gate_table
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, sentence
 from s3bench.report.markdown import code, escaped, table_lines
 from s3bench.units import counted
 
@@ -25,7 +25,6 @@ COMMENT_CHARACTERS_MAX = 65_536
 COMMENT_BYTES_MAX = 65_000
 _KEPT_FREE = 8  # an eighth is kept for what is no row that decided
 _ENDING_BYTES = 1_000
-_TEXT_MAX = 600
 
 
 def render_summary(record: GateRecord) -> str:
@@ -176,4 +175,4 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escaped(clipped(text, most=_TEXT_MAX))
+    return escaped(sentence(text))

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.gate.planted_fault import FaultCounts, FaultKind, FaultVerdict, PlantedFault, SelfTest, smallest_caught
 from s3bench.gate.row import Verdict
-from s3bench.report.table import Table, Tone, column
+from s3bench.report.table import NOTHING, Table, Tone, column
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
 from s3bench.report.text_table import table_lines
 from s3bench.units import counted, render_bytes, render_seconds
 
-NOTHING = "-"
 _LEGEND = (
     "FAIL: gates that FAILed through the metric which the fault is in (with nothing planted: at all), with Wilson's "
     "95 % interval; pairs and sigma: medians, sigma of the pairs' log-ratios in that metric"

@@ -6,14 +6,13 @@ from typing import Any
 
 from s3bench.report.label import clipped
 from s3bench.report.page.section import Line, Section
-from s3bench.report.table import Table, Tone, column
+from s3bench.report.table import NOTHING, Table, Tone, column
 from s3bench.units import render_bytes
 
 _OF_THE_MOMENT = frozenset({"frequency_mhz", "load_1min", "load_5min", "load_15min", "memory_available", "swap_used"})
 """Facts that change all the time, and do not distinguish machines."""
 _BYTES = frozenset({"memory_total", "memory_available", "memory_limit", "swap_total", "swap_used"})
 _VALUE_MAX = 200
-_ABSENT = "-"
 
 
 def machine_section(machines: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
@@ -64,7 +63,7 @@ def _title(name: str) -> str:
 def _text(name: str, value: object) -> str:
     match value:
         case None:
-            return _ABSENT
+            return NOTHING
         case bool():
             return "yes" if value else "no"
         case int() | float() if name in _BYTES:

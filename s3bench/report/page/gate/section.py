@@ -9,7 +9,7 @@ from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, TONES, benchmark_text, gate_table
-from s3bench.report.label import clipped
+from s3bench.report.label import sentence
 from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
@@ -34,7 +34,6 @@ _ZONE_WORDS = (
     "The interval drawn is that of the row by itself; verdicts use bounds that share their error among all looks and "
     "rows, given as reasons in the tables."
 )
-_TEXT_MAX = 600
 _CONTROL_NAMES = {
     Role.NEGATIVE_CONTROL: "baseline against itself",
     Role.POSITIVE_CONTROL: "with a planted delay",
@@ -47,7 +46,7 @@ def gate_section(record: GateRecord) -> Section:
     deciding = (*content.decided, *content.waived, *content.rest)
     return Section(
         name="gate",
-        title=_text(f"Gate: {content.candidate} against {content.baseline}"),
+        title=sentence(f"Gate: {content.candidate} against {content.baseline}"),
         headline=_headline(content),
         lines=tuple(_lines(record, content)),
         figures=tuple(_forests([row for row in deciding if row.role is Role.BENCHMARK], "forest")),
@@ -77,9 +76,9 @@ def _headline(content: Digest) -> Headline:
     return Headline(
         verdict=content.verdict.value,
         tone=TONES[content.verdict],
-        text=_text(_answer(row, content)),
-        remarks=tuple(_text(each) for each in ([*_medians(row), *more] if row else content.notes[:2])),
-        figures=tuple((name, _text(value)) for name, value in found),
+        text=sentence(_answer(row, content)),
+        remarks=tuple(sentence(each) for each in ([*_medians(row), *more] if row else content.notes[:2])),
+        figures=tuple((name, sentence(value)) for name, value in found),
     )
 
 
@@ -112,18 +111,18 @@ def _medians(row: GateRow) -> Iterator[str]:
 
 def _lines(record: GateRecord, content: Digest) -> Iterator[Line]:
     tone = TONES[content.verdict]
-    yield from (Line(text=_text(note), tone=tone) for note in content.notes)
+    yield from (Line(text=sentence(note), tone=tone) for note in content.notes)
     for row in content.decided:
-        yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, content)}"), tone=TONES[row.verdict])
-    yield Line(text=_text(f"Controls: {words.controls_in_words(record, content)}"))
+        yield Line(text=sentence(f"{words.subject(row)}: {words.sentence(row, content)}"), tone=TONES[row.verdict])
+    yield Line(text=sentence(f"Controls: {words.controls_in_words(record, content)}"))
     if adjusted := words.adjusted_in_words(content):
-        yield Line(text=_text(f"Adjusted {adjusted}"))
+        yield Line(text=sentence(f"Adjusted {adjusted}"))
     if rest := words.rest_in_words(content):
-        yield Line(text=_text(f"{'The rest' if content.decided else 'All'}: {rest}"))
+        yield Line(text=sentence(f"{'The rest' if content.decided else 'All'}: {rest}"))
     for row in content.waived:
-        yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), tone=Tone.WARNING)
-    yield from (Line(text=_text(f"failure: {text}"), tone=Tone.BAD) for text in content.failures)
-    yield from (Line(text=_text(f"warning: {text}"), tone=Tone.WARNING) for text in content.warnings)
+        yield Line(text=sentence(f"waived: {words.subject(row)}: {row.waived_by}"), tone=Tone.WARNING)
+    yield from (Line(text=sentence(f"failure: {text}"), tone=Tone.BAD) for text in content.failures)
+    yield from (Line(text=sentence(f"warning: {text}"), tone=Tone.WARNING) for text in content.warnings)
     yield Line(text=LEGEND)
 
 
@@ -172,7 +171,9 @@ def _table(rows: Sequence[GateRow], content: Digest, *, title: str) -> Table:
     if len(rows) > ROWS_MAX:
         caption += f"; {words.tally(rows[ROWS_MAX:])} are left out, the gate's record has them"
     shown = rows[:ROWS_MAX]
-    return gate_table(shown, content, caption=caption).with_columns(column("why", shown, lambda row: _text(row.reason)))
+    return gate_table(shown, content, caption=caption).with_columns(
+        column("why", shown, lambda row: sentence(row.reason))
+    )
 
 
 def _pairs(record: GateRecord, content: Digest) -> Iterator[Section]:
@@ -226,7 +227,7 @@ def _counts(content: Digest) -> Iterator[Section]:
             column(
                 "count, baseline -> candidate",
                 shown,
-                lambda each: _text(words.change_line(each[1])),
+                lambda each: sentence(words.change_line(each[1])),
                 tone=lambda each: TONES[each[0].verdict],
             ),
         ),
@@ -238,7 +239,3 @@ def _also_changed(content: Digest) -> Iterator[Section]:
     if content.changed:
         table = _table(content.changed, content, title="Also changed, which decides nothing")
         yield Section(name="changed", title="Also changed, which decides nothing", tables=(table,), is_folded=True)
-
-
-def _text(text: str) -> str:
-    return clipped(text, most=_TEXT_MAX)
