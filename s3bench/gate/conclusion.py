@@ -100,7 +100,7 @@ def _decided(
         counted = [row for row in deciding if row.kind is RowKind.INSTRUCTIONS]
         return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in (*open_rows, *counted))
     if same_program:
-        return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing was compared",)
+        return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing is decided",)
     if unfinished:
         return Verdict.INCONCLUSIVE, unfinished
     small = [row for row in deciding if row.verdict is Verdict.SMALL and not row.waived_by]

@@ -118,7 +118,7 @@ def test_a_record_hands_on_that_both_were_the_same_and_why_it_ended() -> None:
     conclusion = RECORDS["the same program, stopped"].concluded().conclusion
     assert conclusion is not None
     assert conclusion.reasons == (
-        "baseline and candidate are the same program: nothing was compared",
+        "baseline and candidate are the same program: nothing is decided",
         "time has passed",
     )
 
