@@ -45,8 +45,9 @@ WRITING = frozenset({OperationKind.PUT, OperationKind.COPY, OperationKind.MULTIP
 class AttemptFailure(StrEnum):
     """Why an attempt failed that got no answer of S3's, or a wrong one.
 
-    `SURPLUS`: more bytes followed the answer than its framing allows. `NO_THREAD`: a planned operation waited for a
-    free thread for longer than the time limit, so that no request was sent.
+    `SURPLUS`: more bytes followed the answer than its framing allows. `EARLY`: a success was reported before the whole
+    request had been sent. `NO_THREAD`: a planned operation waited for a free thread for longer than the time limit, so
+    that no request was sent.
     """
 
     REFUSED = "connection refused"
@@ -59,6 +60,7 @@ class AttemptFailure(StrEnum):
     CORRUPT = "body corrupt"
     PROTOCOL = "no HTTP answer"
     SURPLUS = "surplus bytes"
+    EARLY = "early success"
     NO_THREAD = "no free thread"
     DESCRIPTORS = "no file descriptor left"
     PORTS = "no local port left"

@@ -12,7 +12,8 @@ History of the format (`schema_version`):
 5: measurements of load runs have the keys of `LoadMeasurement` alone; before, those of `Measurement` stood beside them
    and held nothing, and are dropped on reading.
 6: the speed of the machine (`machine_speed`, `runqueue_wait_time`, `series.speed`); documents before read as they are.
-7: `digest` of a client; `iteration` of an error may be null; documents before read as they are.
+7: `digest` of a client; `iteration` of an error and `error_rate` of a load may be null; documents before read as they
+   are.
 """
 
 import math

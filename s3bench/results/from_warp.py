@@ -23,7 +23,7 @@ import msgspec
 from s3bench.results.bins import suffices_for
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_time, shaped, unreadable
-from s3bench.results.load import Latency, Load, LoadMeasurement
+from s3bench.results.load import Latency, Load, LoadMeasurement, error_rate
 from s3bench.results.redaction import redact
 from s3bench.units import exact_bytes
 
@@ -261,7 +261,6 @@ def _measurement(phase: _Phase) -> LoadMeasurement:
 def _load(phase: _Phase) -> Load:
     moved = round(phase.bytes_rate * phase.window_s)
     downloads = phase.kind.upper() in _DOWNLOADS
-    ended = phase.operations + phase.failed
     latency = _latency(phase.stretches)
     figures: dict[str, Any] = {
         "kind": phase.kind.lower(),
@@ -270,7 +269,7 @@ def _load(phase: _Phase) -> Load:
         "failed": phase.failed,
         "retried": None,
         "repeated": None,
-        "error_rate": phase.failed / ended if ended else 0.0,
+        "error_rate": error_rate(phase.operations, phase.failed),
         "operations_rate": phase.operations_rate,
         "bytes_up": 0 if downloads else moved,
         "bytes_down": moved if downloads else 0,

@@ -65,17 +65,18 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The figures of one kind of operation in one phase, or of all kinds together (`kind` is `all`).
 
     `operations` succeeded within the measured window, and only their bytes count; `attempts` are all requests of them,
-    `failed` operations failed after their retries. `error_rate` is failed over failed and successful.
-    `latency` counts from an attempt's start to its last byte, `first_byte` to the first byte of the response;
-    `response` from the planned start (open loop) or the first attempt, null where that is the same. `in_flight` is the
-    mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
-    rate and latencies give. `waiting_max` is the most planned operations that found no free virtual user. `unfinished`
-    operations were in flight at the end or planned and not begun, `late` succeeded afterwards; neither counts.
-    `oldest` is the age of the oldest of the unfinished at the end, counted as in `response`, and `oldest_attempt` that
-    of the oldest attempt, as in `latency`: the greatest times are at least these. `pausing` is the mean number of
-    virtual users that paused after a failed connection. `without_service` is the time in which no operation succeeded
-    although some were wanted (docs/load.md says how it is measured). `connects` are connections made. These nine are
-    counted over all kinds together, and null for one kind among several, which has no `stalls` and `seconds` either.
+    `failed` operations failed after their retries. `error_rate` is failed over failed and successful, null if no
+    operation ended. `latency` counts from an attempt's start to its last byte, `first_byte` to the first byte of the
+    response; `response` from the planned start (open loop) or the first attempt, null where that is the same.
+    `in_flight` is the mean number of operations in flight, measured apart from the latencies, and
+    `in_flight_by_littles_law` what their rate and latencies give. `waiting_max` is the most planned operations that
+    found no free virtual user. `unfinished` operations were in flight at the end or planned and not begun, `late`
+    succeeded afterwards; neither counts. `oldest` is the age of the oldest of the unfinished at the end, counted as in
+    `response`, and `oldest_attempt` that of the oldest attempt, as in `latency`: the greatest times are at least these.
+    `pausing` is the mean number of virtual users that paused after a failed connection. `without_service` is the time
+    in which no operation succeeded although some were wanted (docs/load.md says how it is measured). `connects` are
+    connections made. These nine are counted over all kinds together, and null for one kind among several, which has no
+    `stalls` and `seconds` either.
     `all` counts a multipart upload as one operation and leaves out its requests, which have kinds of their own.
     `repeated` of the operations read what had been read before.
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
@@ -93,7 +94,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     failed: int
     retried: int | None
     repeated: int | None
-    error_rate: float
+    error_rate: float | None
     operations_rate: float
     rate_planned: float | None = None
     bytes_up: int
@@ -142,6 +143,12 @@ class LoadMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     engine: str
     load: Load
     warnings: tuple[str, ...]
+
+
+def error_rate(operations: int, failed: int) -> float | None:
+    """The share of failed operations among those that ended; `None` if none did. `operations` succeeded."""
+    ended = operations + failed
+    return failed / ended if ended else None
 
 
 def failures_together(loads: Iterable[Load]) -> tuple[Failures, ...]:

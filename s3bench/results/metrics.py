@@ -143,7 +143,12 @@ METRICS: tuple[Metric, ...] = (
         meaning="successful operations per second of the measured window",
         source=_LOAD,
     ),
-    _lower("load.error_rate", Unit.SHARE, "share of ended operations that failed after all attempts", _LOAD),
+    _lower(
+        "load.error_rate",
+        Unit.SHARE,
+        "share of ended operations that failed after all attempts",
+        f"{_LOAD}, or if no operation ended",
+    ),
     _lower("load.latency.mean", Unit.SECONDS, f"mean, {_OF_LATENCY}", _LOAD),
     _lower("load.latency.p50", Unit.SECONDS, f"median, {_OF_LATENCY}", _LOAD_BINS),
     _lower("load.latency.p90", Unit.SECONDS, f"90th percentile, {_OF_LATENCY}", _LOAD_BINS),

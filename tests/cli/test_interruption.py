@@ -126,10 +126,14 @@ class TestTune:
         assert finished.returncode == INTERRUPTED
         assert len(study.read_bytes().splitlines()) == 1 + 4
         assert f"4 trials are saved; continue with: s3bench tune --resume {study}" in finished.stderr
+        before = study.read_bytes()
         bench.script = stopping_at(bench, -1, KeyboardInterrupt())
         resumed = here("tune", "-q", "--resume", str(study), "--budget", "5s")
         assert resumed.returncode in {0, 3}, resumed.stderr
-        assert len(study.read_bytes().splitlines()) > 1 + 4
+        assert study.read_bytes().startswith(before)
+        numbers = [json.loads(line)["number"] for line in study.read_text().splitlines()[1:]]
+        assert len(numbers) > 4
+        assert numbers == list(range(len(numbers)))
 
     def test_clients_are_compared_in_as_many_rounds_as_were_asked_for(self, here: Here, bench: ScriptedBench) -> None:
         bench.script = stopping_at(bench, -1, KeyboardInterrupt())

@@ -23,11 +23,14 @@ for arguments in json.load(sys.stdin):
     data = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.argv = ["s3bench", *arguments]
+    code = 1
     try:
         main()
+    except SystemExit as ended:
+        code = ended.code or 0
     finally:
         names = sorted(name for name in sys.modules.keys() - before if not name.startswith("_"))
-        os.write(data, (json.dumps([arguments, names]) + "\\n").encode())
+        os.write(data, (json.dumps([arguments, code, names]) + "\\n").encode())
         os._exit(0)
 """
 
@@ -47,9 +50,7 @@ HELP = tuple(command_lines(s3bench_command))
 QUICK = (("run", "--list"), ("validate", "benchmarks.json"), ("validate", "--schema"))
 
 
-@pytest.fixture(scope="module")
-def imported(request: pytest.FixtureRequest) -> dict[tuple[str, ...], frozenset[str]]:
-    """The modules that each command line has imported when it ends."""
+def test_what_runs_nothing_imports_only_what_parses_and_help_no_command(request: pytest.FixtureRequest) -> None:
     finished = subprocess.run(
         (sys.executable, "-c", PROGRAM),
         input=json.dumps([*HELP, *QUICK]),
@@ -59,22 +60,14 @@ def imported(request: pytest.FixtureRequest) -> dict[tuple[str, ...], frozenset[
         timeout=200,
         cwd=request.config.rootpath,
     )
-    rows = map(json.loads, finished.stdout.splitlines())
-    return {tuple(arguments): frozenset(names) for arguments, names in rows}
-
-
-@pytest.mark.parametrize("arguments", [*HELP, *QUICK], ids=" ".join)
-def test_what_runs_nothing_imports_only_what_parses(
-    imported: dict[tuple[str, ...], frozenset[str]], arguments: tuple[str, ...]
-) -> None:
-    packages = {name.partition(".")[0] for name in imported[arguments]} - sys.stdlib_module_names
-    assert packages <= {"s3bench", "click", "msgspec", "typing_extensions"}
-
-
-def test_help_imports_no_command(imported: dict[tuple[str, ...], frozenset[str]]) -> None:
-    commands = {name for name in imported["--help",] if name.startswith("s3bench.cli.") and name.endswith("command")}
-    assert not commands
-    assert not {name for name in imported["--help",] if name.startswith(("s3bench.spec", "msgspec"))}
+    rows = [json.loads(line) for line in finished.stdout.splitlines()]
+    assert {tuple(arguments): code for arguments, code, _ in rows} == dict.fromkeys((*HELP, *QUICK), 0)
+    allowed = {"s3bench", "click", "msgspec", "typing_extensions", *sys.stdlib_module_names}
+    imported = {tuple(arguments): {name.partition(".")[0] for name in names} for arguments, _, names in rows}
+    assert {arguments: names - allowed for arguments, names in imported.items() if names - allowed} == {}
+    [front_door] = (names for arguments, _, names in rows if arguments == ["--help"])
+    assert [name for name in front_door if name.startswith("s3bench.cli.") and name.endswith("command")] == []
+    assert [name for name in front_door if name.startswith(("s3bench.spec", "msgspec"))] == []
 
 
 def imported_by(module: str) -> frozenset[str]:

@@ -152,6 +152,13 @@ def test_only_what_succeeded_within_the_window_counts() -> None:
     assert (load.bytes_up, load.bytes_down) == (0, 4_096_000)
 
 
+def test_without_an_operation_that_ended_there_is_no_share_of_errors() -> None:
+    failed = aggregate(stretch())
+    failed["throughput"] |= {"errors": 0, "bytes": 0, "objects": 0, "ops": 0}
+    load = load_of(read(results(GET=failed)))
+    assert (load.operations, load.failed, load.error_rate) == (0, 0, None)
+
+
 def test_what_warp_does_not_tell_is_null() -> None:
     load = load_of(read(results(GET=aggregate(stretch()))))
     unknown = ("attempts", "retried", "repeated", "client_cpu_share", "in_flight", "response", "waiting_max", "ceiling")

@@ -95,7 +95,7 @@ def _load(plan: LoadPlan) -> None:
         if not site.is_emulated:  # cleaning up after a crash needs the name of the run
             reads = "" if terms.reused is None else f"reads the objects of run {terms.reused}, and "
             view.say(f"run {terms.run} {reads}writes under {root_of(terms.run)} in bucket {site.bucket.name}")
-        stack.callback(_clean_up, plan, session, site, view)
+        stack.callback(_clean_up, plan, session, site, view, output)
         code = _watch(stack.enter_context(session), output, view, plan)
         if plan.options.object_log is not None:
             session.close()
@@ -128,10 +128,10 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                 for loss in event.result.losses:
                     view.conclude(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
-                    shown.total(event.result.whole)
+                    shown.total(event.result.whole, window_s=event.result.window_s)
                 code = max(code, _exit_code(event, plan, view, is_interrupted=is_interrupted))
             case HighestRate():
-                output.add_highest_rate(event)
+                output.add_highest_rate(event, is_interrupted=session.terms.is_over())
                 view.conclude(event.words)
                 code = max(code, _code_of_search(event))
     return code
@@ -144,17 +144,19 @@ def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView, *, is_interru
         return ExitCode.CLIENT_FAILED
     if measured.result.losses:
         return ExitCode.CLIENT_FAILED
-    if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
+    error_rate = whole.error_rate
+    if error_rate is not None and error_rate > plan.profile.max_error_rate and plan.slo is None:
         view.conclude(
-            f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
+            f"{measured.phase.name}: {error_rate:.2%} of the operations failed, "
             f"more than the {plan.profile.max_error_rate:.2%} of --max-error-rate"
         )
         return ExitCode.FAIL
-    if whole.unfinished and not whole.operations and not whole.failed and plan.slo is None and not is_interrupted:
-        view.conclude(
-            f"{measured.phase.name}: no operation ended in the {measured.result.window_s:.1f} s that were measured; "
-            f"{whole.unfinished:,} were still unfinished: check the endpoint, or pass a longer --duration"
-        )
+    if error_rate is None and plan.slo is None and not is_interrupted:
+        what = f"no operation ended in the {measured.result.window_s:.1f} s that were measured"
+        why = "none was begun: pass a longer --duration, or a higher rate"
+        if whole.unfinished:
+            why = f"{whole.unfinished:,} were still unfinished: check the endpoint, or pass a longer --duration"
+        view.conclude(f"{measured.phase.name}: {what}; {why}")
         return ExitCode.FAIL
     return ExitCode.DONE
 
@@ -225,12 +227,16 @@ def _terms(plan: LoadPlan, stop: StopSignal, root: Path, workers: int) -> Terms:
         calibrates=options.calibrate,
         trace=options.trace or (None if options.object_log is None else root / "trace"),
         is_over=lambda: stop.wait(0),
+        keeps_rows=options.csv is not None,
     )
     return terms if options.seed is None else replace(terms, seed=options.seed)
 
 
-def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:
-    """Delete the objects of the run, or print how to reuse and delete them."""
+def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView, output: LoadOutput) -> None:
+    """Delete the objects of the run, or print how to reuse and delete them.
+
+    What a server writes after that stays, so it is told how many objects that may be.
+    """
     run = session.terms.run
     if site.is_emulated:
         return
@@ -242,6 +248,13 @@ def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> N
         return
     try:
         view.say(str(session.clean_up()))
+        if session.unanswered:
+            words = (
+                f"{session.unanswered:,} writes had no response, and their objects may appear later: "
+                f"s3bench load ... --clean-up {run} deletes them"
+            )
+            view.say(words)
+            output.warn(words)
     except KeyboardInterrupt:
         view.conclude(f"objects of run {run} remain: s3bench load ... --clean-up {run} deletes them")
         raise

@@ -53,6 +53,7 @@ def check_plan(options: LoadOptions, placement: Placement, profile: Profile) -> 
     else:
         _check_emulated(options, placement)
     _check_deletes(options, profile)
+    _check_lists(options, profile)
     if options.reuse is not None and any(job.overwrite for phase in profile.phases for job in phase.jobs):
         raise BadInput(
             "--reuse cannot be combined with the profile's `overwrite`",
@@ -123,6 +124,16 @@ def _check_deletes(options: LoadOptions, profile: Profile) -> None:
             )
 
 
+def _check_lists(options: LoadOptions, profile: Profile) -> None:
+    lists = any(OperationKind.LIST in job.kinds for phase in profile.phases for job in phase.jobs)
+    if lists and options.key_file is not None:
+        raise BadInput(
+            "--key-file cannot be combined with the operation list",
+            "a listing is of a prefix, and the keys of a file may have any",
+            "pass --list-existing PREFIX, or take list out",
+        )
+
+
 def _check_slo(profile: Profile) -> None:
     jobs = [job for phase in profile.phases for job in phase.jobs]
     if len(jobs) != 1 or jobs[0].rate is not None:
@@ -132,6 +143,23 @@ def _check_slo(profile: Profile) -> None:
             "pass a profile of one phase with one job without `rate`",
         )
     phase = profile.phases[0]
+    if jobs[0].kinds == (OperationKind.DELETE,):
+        raise BadInput(
+            "--slo cannot be combined with the operation delete alone",
+            "the first rate deletes the objects, and nothing is left for the next one",
+            "pass a mix that also writes, such as --mix put=1,delete=1",
+        )
+    for key, is_set in (
+        ("loops", profile.loops != 1),
+        ("stable", phase.stable),
+        ("operations", jobs[0].operations is not None),
+    ):
+        if is_set:
+            raise BadInput(
+                f"--slo cannot be combined with the profile's `{key}`",
+                "it tries one rate after the other, each for --duration",
+                f"remove `{key}` from the profile",
+            )
     if phase.ramp_s and phase.duration_s is not None and math.ceil(phase.ramp_s) >= phase.duration_s:
         raise BadInput(
             "--ramp leaves nothing of --duration for --slo to measure",

@@ -11,7 +11,6 @@ from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.errors import BadInput, ExitCode
 from s3bench.load.aggregation.merge import RunPart, merge_runs
-from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.text import render_load
 from s3bench.results.document import encode_document
 from s3bench.results.file import check_distinct, check_output, read_document, write_document
@@ -32,8 +31,7 @@ def merge(files: Sequence[Path], *, output: Path | None, force: bool, as_json: b
         print_whole(encode_document(document))
     elif output is None or sys.stdout.isatty():
         width, color = stdout_width(), stdout_paints()
-        render = render_matrix if cells(document) else render_load
-        print_styled(render(document, width=width, color=color))
+        print_styled(render_load(document, width=width, color=color))
         if output is None:
             click.echo("s3bench: the results were not saved; use -o FILE", err=True)
     raise click.exceptions.Exit(ExitCode.CLIENT_FAILED if document.has_failures else ExitCode.DONE)

@@ -35,7 +35,6 @@ from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
 from s3bench.report.load.csv import matrix_csv, second_row, seconds_header
 from s3bench.report.load.lines import COMPLETED, header_lines, loop_line
-from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.stress import StressJob, config_lines
 from s3bench.report.load.text import render_load
 from s3bench.results.document import Document, encode_document, render_time
@@ -77,6 +76,7 @@ class LoadOutput:
         self._has_former = options.output is not None and options.output.exists()
         self._count = len(plan.profile.phases) * plan.profile.loops
         self._complete = 0  # phases without a loss or an interruption
+        self._is_searched = False  # whether the search of `--slo` came to its end
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
         self._pool: ClusterWorkerPool | None = None
@@ -130,9 +130,17 @@ class LoadOutput:
         warnings = tuple(f"replay: {visible(each)}" for each in summary.differences)
         self.document = msgspec.structs.replace(self.document, options=options).with_warnings(warnings)
 
+    def warn(self, words: str) -> None:
+        """Record a warning about the whole run."""
+        self.document = self.document.with_warnings((words,))
+
     def interrupted(self) -> None:
         """Record that the run was interrupted."""
-        if self._complete < self._count:
+        if self._plan.slo is not None:
+            if not self._is_searched:
+                what = "interrupted: the search for the highest rate ended early, without the rate that was being tried"
+                self.document = self.document.with_warnings((what,))
+        elif self._complete < self._count:
             what = "interrupted: the phase that was running ended early, and those after it did not run"
             self.document = self.document.with_warnings((what,))
 
@@ -178,11 +186,12 @@ class LoadOutput:
             self._complete += 1
         self._save()
         if self._plan.form is Form.LINES:
-            loads = measured.result.parts or (measured.result.whole,)
-            self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
+            loads, window_s = measured.result.parts or (measured.result.whole,), measured.result.window_s
+            self._print(tuple(loop_line(load, loop=measured.loop + 1, window_s=window_s) for load in loads))
 
-    def add_highest_rate(self, found: HighestRate) -> None:
-        """Store the result of an SLO search."""
+    def add_highest_rate(self, found: HighestRate, *, is_interrupted: bool) -> None:
+        """Store the result of an SLO search, which the user may have interrupted."""
+        self._is_searched = not is_interrupted
         result = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": result})
 
@@ -223,8 +232,7 @@ class LoadOutput:
             self._plan.options.output is None or self._plan.options.form is not None or sys.stdout.isatty()
         ):
             width, color = stdout_width(), stdout_paints()
-            render = render_matrix if cells(self.document) else render_load
-            print_styled(render(self.document, width=width, color=color))
+            print_styled(render_load(self.document, width=width, color=color))
             if self._plan.options.output is None:
                 click.echo("s3bench: the results were not saved; use -o FILE", err=True)
 

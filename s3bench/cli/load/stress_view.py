@@ -11,7 +11,6 @@ from s3bench.cli.load.view import LoadView
 from s3bench.load.aggregation.live_status import LiveStatus
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job
-from s3bench.report.load.cells import elapsed_s
 from s3bench.report.load.stress import StressProgress, second_line, total_lines
 from s3bench.results.load import Load
 
@@ -62,9 +61,9 @@ class StressView(LoadView):
         """Print a message that stays on the screen."""
         self._inner.say(line)
 
-    def total(self, load: Load) -> None:
-        """Write the totals of all operations."""
+    def total(self, load: Load, *, window_s: float) -> None:
+        """Write the totals of all operations, which took `window_s`."""
         size_bytes = load.bytes_up + load.bytes_down
-        lines = total_lines(self._now(), operations=load.operations, size_bytes=size_bytes, elapsed_s=elapsed_s(load))
+        lines = total_lines(self._now(), operations=load.operations, size_bytes=size_bytes, elapsed_s=window_s)
         for line in lines:
             self._write(line)

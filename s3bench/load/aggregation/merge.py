@@ -297,11 +297,12 @@ def _in_sequence(merged: Document, documents: Sequence[Document]) -> Document:
 
 def _iterations(result: Result) -> set[int]:
     """The loops of which a result has figures or errors."""
-    return {loop.iteration for loop in result.loops} | {failure.iteration for failure in result.errors}
+    failed = {failure.iteration for failure in result.errors if failure.iteration is not None}
+    return failed | {loop.iteration for loop in result.loops}
 
 
 def _moved(each: _Numbered, loops: int) -> _Numbered:
-    return msgspec.structs.replace(each, iteration=each.iteration + loops)
+    return each if each.iteration is None else msgspec.structs.replace(each, iteration=each.iteration + loops)
 
 
 def _simultaneous_results(parts: Sequence[RunPart]) -> Iterable[Result]:

@@ -15,7 +15,7 @@ from s3bench.load.aggregation.littles_law import Flow, contradiction
 from s3bench.load.aggregation.total import latency_of
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram
-from s3bench.results.load import Load, LoadMeasurement, Second, failures_together
+from s3bench.results.load import Load, LoadMeasurement, Second, error_rate, failures_together
 
 _UNMERGED = {"waiting_max": "the most planned operations that waited", "ceiling": "what the machines can reach"}
 _WITHOUT_SERVICE = "the time without service"
@@ -76,7 +76,7 @@ def merged_load(parts: Sequence[LoadMeasurement], *, window_s: float) -> Load:
         failed=failed,
         retried=_count(loads, lambda load: load.retried),
         repeated=_count(loads, lambda load: load.repeated),
-        error_rate=failed / (operations + failed) if operations + failed else 0.0,
+        error_rate=error_rate(operations, failed),
         operations_rate=operations / window_s,
         rate_planned=planned,
         bytes_up=sum(each.bytes_up for each in loads),

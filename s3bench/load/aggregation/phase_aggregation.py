@@ -23,10 +23,10 @@ from s3bench.results.load import Second
 class PhaseAggregation:
     """The aggregation of a phase on `workers` workers, which are on `nodes` machines in turn.
 
-    Its memory grows with the seconds, not with the operations.
+    Its memory grows with the seconds, not with the operations. `keeps_rows` keeps each second until `take_rows`.
     """
 
-    def __init__(self, phase: Phase, *, workers: int, nodes: int = 1) -> None:
+    def __init__(self, phase: Phase, *, workers: int, nodes: int = 1, keeps_rows: bool = False) -> None:
         self._phase = phase
         self._window = Window(phase, workers=workers, nodes=nodes)
         self._sums = PhaseSums(phase, self._window)
@@ -35,6 +35,7 @@ class PhaseAggregation:
         self._last = SecondStatistics(second=-1)
         self._history: deque[tuple[int, int]] = deque(maxlen=HISTORY_S)
         self._declared_kinds = {kind for job in phase.jobs for kind in job.kinds}
+        self._keeps_rows = keeps_rows
         self._rows: list[tuple[str, Second]] = []
         self._operations = 0
         self._failures: Counter[str] = Counter()
@@ -52,14 +53,17 @@ class PhaseAggregation:
         self._window.add(record)
         return self._close(self._complete())
 
-    def end(self, ended: PhaseEnded) -> None:
-        """Note the end of a worker, after its last record."""
+    def end(self, ended: PhaseEnded) -> bool:
+        """Note the end of a worker, after its last record; returns whether that closed a second over all workers."""
         self._sums.ended_workers[ended.worker] = ended
         self._progress.left(ended.worker)
-        self._close(self._complete())
+        return self._close(self._complete())
 
-    def lose(self, lost: WorkerLost) -> None:
-        """Note the loss of a node: what it reported stays, and nothing more is expected of it."""
+    def lose(self, lost: WorkerLost) -> bool:
+        """Note the loss of a node: what it reported stays, and nothing more is expected of it.
+
+        Returns whether that closed a second over all workers.
+        """
         left = [worker for worker in self._window.workers_of(lost.node) if worker not in self._sums.ended_workers]
         since = min((self._progress.next_of(worker) for worker in left), default=0)
         self._sums.lost[lost.node] = (
@@ -67,7 +71,7 @@ class PhaseAggregation:
         )
         for worker in left:
             self._progress.left(worker)
-        self._close(self._complete())
+        return self._close(self._complete())
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -152,7 +156,8 @@ class PhaseAggregation:
             self._sums.seconds.append(closed)
             if self._window.has(second):
                 self._window.waiting_max = max(self._window.waiting_max, statistics.waiting)
-            self._rows += statistics.rows(self._declared_kinds)
+            if self._keeps_rows:
+                self._rows += statistics.rows(closed.figures, self._declared_kinds)
             self._last = statistics
             self._pace.add([statistics.by_node[node][0] for node in range(self._window.nodes)])
             if closed.is_whole:

@@ -131,9 +131,8 @@ class SecondStatistics:
             failures=known.failures,
         )
 
-    def rows(self, declared: Collection[OperationKind]) -> tuple[tuple[str, Second], ...]:
-        """The statistics of all kinds together, and of each kind if the phase has several `declared` ones."""
-        whole = self.closed().figures
+    def rows(self, whole: Second, declared: Collection[OperationKind]) -> tuple[tuple[str, Second], ...]:
+        """The figures of all kinds together, which are `whole`, and of each kind if several are `declared`."""
         stalled = not whole.operations and bool(self.wanted or self.failed)
         name = next(iter(declared)).value if len(declared) == 1 else ALL
         rows = [(name, msgspec.structs.replace(whole, stalled=stalled))]

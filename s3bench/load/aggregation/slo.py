@@ -15,7 +15,7 @@ from s3bench.errors import BadInput
 from s3bench.load.aggregation.bottleneck import PhaseLimit, is_reached
 from s3bench.load.operation import AttemptFailure
 from s3bench.results.bins import samples_needed
-from s3bench.results.load import Latency, Load
+from s3bench.results.load import Latency, Load, error_rate
 from s3bench.units import parse_seconds, render_seconds
 
 ERRORS_IMPLIED = "errors<0.1%"
@@ -80,17 +80,16 @@ class Slo:
     def __str__(self) -> str:
         return ",".join(clause.text for clause in self.clauses)
 
-    def holds(self, load: Load) -> SloVerdict:
-        """Decide whether a run meets it; response times count from the planned start in open loop."""
+    def holds(self, load: Load, *, window_s: float) -> SloVerdict:
+        """Decide whether a run of `window_s` meets it; response times count from the planned start in open loop."""
         verdicts = [_decide(clause, load) for clause in self.clauses]
         broken = next((each for each in verdicts if each.outcome is SloOutcome.BROKEN), None)
         if broken:
             excuse = self._excuse(load)
             words = f"{broken.words}, but {excuse}" if excuse else broken.words
             return replace(broken, outcome=SloOutcome.NO_EVIDENCE if excuse else SloOutcome.BROKEN, words=words)
-        if load.rate_planned is not None and not is_reached(_ended_rate(load), load.rate_planned, _window_s(load)):
-            words = f"{load.rate_planned:,.0f}/s were planned, and only {_ended_rate(load):,.0f}/s ended"
-            return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=words)
+        if behind := _behind(load, window_s):
+            return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=behind)
         unresolved = [each for each in verdicts if each.outcome is SloOutcome.UNRESOLVED]
         holds = SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
         return max(unresolved, key=lambda each: each.longer, default=holds)
@@ -142,9 +141,8 @@ def _parse_clause(text: str) -> Clause:
 def _served(load: Load) -> Load:
     """The load without waiting for a virtual user, and without failures for lack of one."""
     failed = load.failed - sum(each.count for each in load.failures if each.label == AttemptFailure.NO_THREAD)
-    ended = load.operations + failed
     return msgspec.structs.replace(
-        load, response=None, oldest=load.oldest_attempt, failed=failed, error_rate=failed / ended if ended else 0.0
+        load, response=None, oldest=load.oldest_attempt, failed=failed, error_rate=error_rate(load.operations, failed)
     )
 
 
@@ -172,7 +170,7 @@ def _decide(clause: Clause, load: Load) -> SloVerdict:
 def _decide_errors(clause: Clause, load: Load) -> SloVerdict:
     ended = load.operations + load.failed
     words = f"{load.failed:,} of {ended:,} operations failed"
-    if ended and load.error_rate >= clause.limit:
+    if load.error_rate is not None and load.error_rate >= clause.limit:
         return SloVerdict(outcome=SloOutcome.BROKEN, clause=clause.text, words=words)
     if ended * clause.limit < _EXPECTED_ERRORS_MIN:
         needed = math.ceil(_EXPECTED_ERRORS_MIN / clause.limit)
@@ -201,10 +199,14 @@ def _name(clause: Clause) -> str:
     return f"ttfb.{clause.figure}" if clause.subject is SloMetric.FIRST_BYTE else clause.figure
 
 
-def _window_s(load: Load) -> float:
-    return load.operations / load.operations_rate if load.operations_rate else 0.0
+def _behind(load: Load, window_s: float) -> str:
+    """Describe by how much fewer operations ended, successful or not, than were planned; empty if as many ended.
 
-
-def _ended_rate(load: Load) -> float:
-    """Operations per second that ended, successful or not."""
-    return load.operations_rate / (1 - load.error_rate) if load.error_rate < 1 else math.inf
+    By chance a low rate may plan no operation at all, but then none is unfinished either.
+    """
+    ended_per_s = (load.operations + load.failed) / window_s if window_s else 0.0
+    if load.rate_planned is None:
+        return ""
+    if is_reached(ended_per_s, load.rate_planned, window_s) and (ended_per_s or not load.unfinished):
+        return ""
+    return f"{load.rate_planned:,.0f}/s were planned, and only {ended_per_s:,.0f}/s ended"

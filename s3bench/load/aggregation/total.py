@@ -8,7 +8,7 @@ from s3bench.load.aggregation.second import NS, response_bins, seconds
 from s3bench.load.engine.interval_record import Loss, Stream
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram
-from s3bench.results.load import Failures, Latency
+from s3bench.results.load import Failures, Latency, error_rate
 
 
 @dataclass(slots=True)
@@ -74,9 +74,9 @@ class Total:
         return self.operations + self.failed
 
     @property
-    def error_rate(self) -> float:
+    def error_rate(self) -> float | None:
         """Failed ones among those that ended."""
-        return self.failed / self.ended if self.ended else 0.0
+        return error_rate(self.operations, self.failed)
 
     @property
     def time_ns(self) -> int:

@@ -34,8 +34,6 @@ FAULTS = {
 }
 """What the number of an error of a socket is counted as."""
 
-_SLOW_NS = 500_000_000  # without any event for so long, the kernel shall wake us for every byte again
-
 
 class ClientConnectionState(IntEnum):
     """What a connection waits for."""
@@ -111,7 +109,7 @@ class ClientConnection:
         state = self._state
         if state is ClientConnectionState.CLOSED or state is _IDLE:
             return
-        if self._low_water_bytes > 1 and now_ns - self._active_ns > _SLOW_NS:
+        if self._low_water_bytes > 1 and now_ns - self._active_ns > self._loop.slow_ns:
             self._set_low_water(1)
         early = state is ClientConnectionState.CONNECT or state is ClientConnectionState.HANDSHAKE
         idle_ns_max = self._loop.connect_timeout_ns if early else self._loop.idle_timeout_ns

@@ -143,6 +143,7 @@ class WorkerEngine:
             unfinished=unfinished,
             open_ns=open_ns,
             late=sum(job_state.late for job_state in self._job_states),
+            unanswered=sum(job_state.unanswered for job_state in self._job_states),
             written=tuple(job_state.written for job_state in self._job_states),
             waiting=waiting,
             begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
@@ -276,8 +277,8 @@ class WorkerEngine:
                     return self._report_until(self._end_ns)
                 look_ns = self._look_after()
             loop.handle()
-            for job_state in planned:
-                self._start_planned(job_state)
+            if planned:
+                self._recorder.waiting_max = max(self._recorder.waiting_max, sum(map(self._start_planned, planned)))
             if trace is not None and trace.is_full:
                 trace.flush()
             if self._unsent and not self._unsent[0].bin_one():
@@ -344,7 +345,8 @@ class WorkerEngine:
                 for job_state in self._job_states:
                     job_state.forget(requests)
 
-    def _start_planned(self, job_state: JobState) -> None:
+    def _start_planned(self, job_state: JobState) -> int:
+        """Begin what is due, as far as there are virtual users; gives how many operations still wait."""
         plan = job_state.plan
         assert plan is not None
         plan.tick(self.loop.now_ns)
@@ -354,7 +356,7 @@ class WorkerEngine:
         while job_state.idle and job_state.is_startable:
             if not job_state.idle.pop().begin():
                 break
-        self._recorder.waiting_max = max(self._recorder.waiting_max, job_state.backlog)
+        return job_state.backlog
 
     def _sweep(self) -> None:
         now_ns = self.loop.now_ns

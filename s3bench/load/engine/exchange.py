@@ -40,6 +40,7 @@ _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait 
 
 _JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call
 _PIECES_A_CALL = 64
+_SLICE_BYTES = 64 * 1024  # how much goes out in one call over TLS, which returns only when all of it has been taken
 
 _IDLE, _SEND, _AWAIT, _RECEIVE = (
     ClientConnectionState.IDLE,
@@ -202,7 +203,7 @@ class Exchange(ClientConnection):
         together = self._loop.context is None
         try:
             while out:
-                sent = sock.sendmsg(out[:_PIECES_A_CALL]) if together else self._send(out[0])
+                sent = sock.sendmsg(out[:_PIECES_A_CALL]) if together else self._send(out[0][:_SLICE_BYTES])
                 self._active_ns = self._loop.now_ns
                 self.sent_bytes += sent
                 while sent and sent >= len(out[0]):
@@ -291,7 +292,7 @@ class Exchange(ClientConnection):
             return
         self._take(data)
 
-    def _take(self, data: bytes) -> None:  # noqa: C901 (all that can come, in order)
+    def _take(self, data: bytes) -> None:  # noqa: C901, PLR0912 (all that can come, in order)
         """Take the next bytes of a response, whatever they are."""
         self._active_ns = self._loop.now_ns
         response = self._response
@@ -323,6 +324,9 @@ class Exchange(ClientConnection):
         if not response.status:
             return
         if self._state is _SEND:
+            if response.status < 300:  # noqa: PLR2004 (nothing can have succeeded that was not all sent)
+                self._break(AttemptFailure.EARLY)
+                return
             self._out = []  # the rest of the request is not wanted, and the connection is of no use any more
             response.closing = True
         self._state = _RECEIVE

@@ -35,6 +35,7 @@ Write = tuple[bytes, ObjectBody]
 class Retry:
     """An operation of an open loop between two attempts. It holds no virtual user, so that others start as planned.
 
+    `planned_ns` is 0 for the requests of an upload that follow the first one, which have no plan of their own.
     `first_start_ns` is the start of its first attempt. The last one failed at `failed_ns` with `failure`, counted in
     `counter`; the next has the number `attempt`.
     """
@@ -50,6 +51,11 @@ class Retry:
     failed_ns: int
     failure: str
     counter: IntervalCounter
+
+    @property
+    def plan_ns(self) -> int:
+        """When the whole operation was to start."""
+        return self.planned_ns or (0 if self.upload is None else self.upload.planned_ns)
 
     def on_time(self, ticket: int) -> None:
         """Wait for a virtual user, now that the next attempt is due."""
@@ -148,7 +154,7 @@ class JobState:
     __slots__ = (
         "_job_index", "_reads", "_recorder", "_writes", "busy", "data", "first_number", "idle", "job", "late", "left",
         "loop", "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "patience_ns", "pending",
-        "plan", "quick", "ready", "retries", "seen", "trace", "worker", "workers",
+        "plan", "quick", "ready", "retries", "seen", "trace", "unanswered", "worker", "workers",
     )  # fmt: skip
 
     def __init__(
@@ -200,6 +206,7 @@ class JobState:
         self.new_begun = 0
         self.lost_first: int | None = None  # the lowest number of a new object that was not written
         self.late = 0
+        self.unanswered = 0  # writes that were sent and had no response
 
     @property
     def is_done(self) -> bool:
@@ -325,7 +332,7 @@ class JobState:
 
     def oldest_ns(self, now_ns: int) -> int:
         """How long the first of the operations has waited that hold no virtual user; 0 without any."""
-        planned_ns = [retry.planned_ns for retry in self.retries]
+        planned_ns = [retry.plan_ns for retry in self.retries]
         if self.plan is not None and self.waiting(now_ns):
             planned_ns.append(self.plan.next_ns)
         return now_ns - min(planned_ns, default=now_ns)

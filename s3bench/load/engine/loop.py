@@ -20,6 +20,7 @@ with 256 KiB: 2.0 ms, not 2.4 (versitygw on loopback, TCP Reno, AMD EPYC; median
 
 _EVENTS_A_TURN = 512
 _NO_LIMIT_NS = 1 << 62
+_SLOW_NS = 500_000_000
 
 
 @dataclass(slots=True, eq=False)
@@ -45,8 +46,8 @@ class EngineLoop(EventLoop[Watched, Timed]):
 
     __slots__ = (
         "_events", "_next_route", "connect_timeout_ns", "connects", "context", "cut", "flight_ns", "gap_ns",
-        "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "paused_ns", "pausing", "routes", "timeout_ns",
-        "wait_ns",
+        "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "paused_ns", "pausing", "routes", "slow_ns",
+        "timeout_ns", "wait_ns",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +64,8 @@ class EngineLoop(EventLoop[Watched, Timed]):
         self.context = context
         self.keep_alive = manner.keep_alive
         self.idle_timeout_ns = round(manner.idle_timeout_s * 1e9)
+        # Without any event for so long, the kernel shall wake us for every byte again, well before the limit.
+        self.slow_ns = min(_SLOW_NS, self.idle_timeout_ns // 3)
         self.timeout_ns = _NO_LIMIT_NS if manner.timeout_s is None else round(manner.timeout_s * 1e9)
         self.connect_timeout_ns = round(manner.connect_timeout_s * 1e9)
         self.wait_ns = 0  # spent with nothing to do

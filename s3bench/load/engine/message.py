@@ -102,11 +102,12 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     `duration_s`. `unfinished` operations were in flight then: `late` of them succeeded afterwards, the others were
     given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
     `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
-    the oldest attempt. For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` if the
-    kernel does not report it. `cores_awake`: whether all cores were kept out of idle states, `None` in closed loop.
-    `session_error`: why a session with a directory bucket could not be renewed, empty if none failed. `written` is for
-    each job how many new objects there are from the worker's first on without gap. Connections were made to the
-    addresses in `reached`, and none to those in `unreached`, although they were tried.
+    the oldest attempt. `unanswered` attempts to write were sent and had no response, from the start of the phase on:
+    the server may still carry them out. For `run_delay_ns` of the phase the worker was ready to run and had no core;
+    `None` if the kernel does not report it. `cores_awake`: whether all cores were kept out of idle states, `None` in
+    closed loop. `session_error`: why a session with a directory bucket could not be renewed, empty if none failed.
+    `written` is for each job how many new objects there are from the worker's first on without gap. Connections were
+    made to the addresses in `reached`, and none to those in `unreached`, although they were tried.
     """
 
     worker: int
@@ -115,6 +116,7 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     late: int
     open_ns: int
     written: tuple[int, ...]
+    unanswered: int = 0
     waiting: int = 0
     begun_ns: int = 0
     oldest_ns: int = 0

@@ -10,7 +10,9 @@ PARTS_MAX = 10_000
 class MultipartUpload:
     """One upload of `body` in parts of `part_bytes`, the last one smaller; an empty body is one empty part."""
 
-    __slots__ = ("_body", "_part_bytes", "_start", "failure", "first_ns", "id", "parts", "started_ns", "step")
+    __slots__ = (
+        "_body", "_part_bytes", "_start", "failure", "first_ns", "id", "parts", "planned_ns", "started_ns", "step",
+    )  # fmt: skip
 
     def __init__(self, body: ObjectBody, part_bytes: int) -> None:
         self._body = body
@@ -20,6 +22,7 @@ class MultipartUpload:
         self.id = ""
         self.parts: list[tuple[str, str]] = []  # ETag and CRC-32 of those that are there
         self.failure = ""  # what went wrong, for which it is aborted
+        self.planned_ns = 0  # in open loop, once it has started
         self.started_ns = 0
         self.first_ns = 0  # the first byte of the first response
 

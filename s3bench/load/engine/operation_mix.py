@@ -73,6 +73,8 @@ class OperationMix:
         self._left = range(worker, objects, workers) if set(self._kinds) == {OperationKind.DELETE} else None
         self.exhausted = self._left is not None and not self._left
         chosen = READING & set(self._kinds) or (job.overwrite and OperationKind.PUT in self._kinds)
+        new = {OperationKind.MULTIPART} if job.overwrite else {OperationKind.MULTIPART, OperationKind.PUT}
+        self._new = [index for index, kind in enumerate(self._kinds) if kind in new]
         self._choose = chooser(job, worker, workers, objects, self._generator) if chosen else None
         self._overwrites = job.overwrite
         self._pages = -(-objects // job.list_keys) or 1
@@ -85,9 +87,10 @@ class OperationMix:
         """The next operations, about 1,024; `exhausted` is whether these were the last.
 
         With each goes the number of its object: of the data set for what reads, a new one for PUT (without `overwrite`)
-        and MULTIPART. COPY comes with its source and takes its target from `new_number`. LIST comes with its page: page
-        n follows the keys of the `n * list_keys` objects of the data set that are first. DELETE comes with an object of
-        the data set where a job does nothing else, and in a mix with -1: `take` gives the object.
+        and MULTIPART. New numbers are in the order of the operations, so that a phase that ends early leaves no gap.
+        COPY comes with its source and takes its target from `new_number`. LIST comes with its page: page n follows the
+        keys of the `n * list_keys` objects of the data set that are first. DELETE comes with an object of the data set
+        where a job does nothing else, and in a mix with -1: `take` gives the object.
         """
         if self._left is not None:
             drawn, self._left = self._left[:_BATCH], self._left[_BATCH:]
@@ -99,8 +102,12 @@ class OperationMix:
         indexes = np.searchsorted(self._cumulated, self._generator.random(_BATCH), side="right")
         numbers = np.empty(_BATCH, np.int64)
         for index, kind in enumerate(kinds):
-            places = np.flatnonzero(indexes == index)
-            numbers[places] = self._numbers_for(kind, len(places))
+            if index not in self._new:
+                places = np.flatnonzero(indexes == index)
+                numbers[places] = self._numbers_for(kind, len(places))
+        if self._new:
+            new = np.flatnonzero(np.isin(indexes, self._new))
+            numbers[new] = self._new_numbers(len(new))
         return list(zip([kinds[index] for index in indexes.tolist()], numbers.tolist(), strict=True))
 
     def split(self, count: int) -> Iterator[tuple[OperationKind, int]]:

@@ -41,9 +41,9 @@ class Requests:
     """
 
     __slots__ = (
-        "_anonymous", "_base", "_bodiless", "_body_parts", "_checksum", "_credential", "_due_s", "_end", "_fields",
-        "_host", "_is_express", "_key", "_keys", "_service", "_session_keys", "_signs_payload", "_stamp", "_to_sign",
-        "_token_field",
+        "_account", "_anonymous", "_base", "_bodiless", "_body_parts", "_checksum", "_credential", "_due_s", "_end",
+        "_fields", "_host", "_is_express", "_key", "_keys", "_service", "_session_keys", "_signs_payload", "_stamp",
+        "_to_sign", "_token_field",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +64,7 @@ class Requests:
         self._anonymous = not keys.access_key
         self._credential: Keys = keys
         self._session_keys = session_keys
+        self._account = None if session_keys is None else Requests(target, manner, host, wall_s=wall_s)
         self._token_field = "x-amz-security-token" if session_keys is None else "x-amz-s3session-token"
         self._is_express = target.express
         self._service = EXPRESS_SERVICE if target.express else SERVICE
@@ -78,6 +79,8 @@ class Requests:
         if self._due_s - 2 * DATE_S < wall_s < self._due_s:
             return False
         self._due_s = wall_s + DATE_S
+        if self._account is not None:
+            self._account.renew(wall_s)
         self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(wall_s))
         if self._session_keys is not None and self._credential is not (keys := self._session_keys()):
             self._credential, self._keys = keys, SigningKeys(keys.secret_key)
@@ -110,7 +113,9 @@ class Requests:
         return self._with_body(path, "", body)
 
     def copy(self, path: str, source: str) -> bytes:
-        """CopyObject from `source`, which is a bucket and a key, encoded."""
+        """CopyObject from `source`, which is a bucket and a key, encoded; never in a session, which cannot copy."""
+        if self._account is not None:
+            return self._account.copy(path, source)
         parts = self._parts(EMPTY_SHA256, source=source)
         return self._render("PUT", path, parts, fields="\r\nContent-Length: 0")
 

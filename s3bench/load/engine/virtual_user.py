@@ -28,6 +28,13 @@ _READING = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.LIST
 _QUICK = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.LIST, OperationKind.PUT})
 _TEXTS = frozenset({OperationKind.COPY, OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_COMPLETE})
 _NOT_REPEATABLE = frozenset({OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_COMPLETE})  # POST: RFC 9110 9.2.2
+_CHANGING = frozenset({
+    OperationKind.PUT, OperationKind.COPY, OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_PART,
+    OperationKind.MULTIPART_COMPLETE,
+})  # fmt: skip
+_UNANSWERED = frozenset({
+    AttemptFailure.TIMEOUT, AttemptFailure.RESET, AttemptFailure.CLOSED, AttemptFailure.PROTOCOL,
+})  # fmt: skip
 _WORTH_ANOTHER_TRY = frozenset({408, 429})
 _SERVER_ERROR = 500
 
@@ -66,7 +73,7 @@ class VirtualUser(Exchange):
         self._writes: dict[int, Write] = {}
         self._down = False  # whether bodies of responses count
         self._up_bytes = 0
-        self._planned_ns = 0  # in open loop
+        self._planned_ns = 0  # in open loop; of the next requests of an upload, which have no plan, 0
         self._first_start_ns = 0
         self._attempt = 0
         self._spared = False  # whether the one retry of an idle connection's end has been made
@@ -155,13 +162,15 @@ class VirtualUser(Exchange):
         if upload is not None and upload.started_ns:
             begun_ns = upload.started_ns
         attempt_ns = 0 if self._wait is _Wait.RETRY else at_ns - self.started_ns
-        return at_ns - (self._planned_ns or begun_ns), attempt_ns
+        return at_ns - (self._plan_ns or begun_ns), attempt_ns
 
     def give_up(self) -> None:
         """End now, whatever is on."""
         if self._wait is _Wait.PAUSE:
             self._loop.pausing -= 1
         if self._attempt:
+            if self._wait is _Wait.NOTHING:
+                self._note_unanswered()
             self._job_state.lost(self._kind or _GET, self._number)
             self._job_state.busy -= 1
             self._loop.leave(self._loop.now_ns)
@@ -267,8 +276,8 @@ class VirtualUser(Exchange):
             self.head = requests.delete(job_state.objects.path(number))
         elif step is OperationKind.LIST:
             keys_max = job_state.job.list_keys
-            after = job_state.objects.key(number * keys_max - 1) if number and job_state.objects.listed is None else ""
-            prefix = job_state.data.root if job_state.objects.listed is None else ""
+            after = job_state.objects.key(number * keys_max - 1) if number else ""
+            prefix = job_state.data.root if job_state.objects.listed is None else job_state.data.existing
             self.head = requests.list_objects(prefix, after=after, keys_max=keys_max)
         else:
             assert step is OperationKind.COPY, step
@@ -357,10 +366,11 @@ class VirtualUser(Exchange):
         self._trace("", now_ns)
 
     def _go_on(self, upload: MultipartUpload, now_ns: int) -> None:
-        """Go on to the next request of a multipart upload."""
+        """Go on to the next request of a multipart upload, of which only the first was planned."""
         if not upload.started_ns:
             upload.started_ns = self._first_start_ns or self.started_ns
             upload.first_ns = self.first_ns
+            upload.planned_ns, self._planned_ns = self._planned_ns, 0
         step = self._step
         if step is OperationKind.MULTIPART_CREATE:
             upload.created(upload_id(self.response.text))
@@ -389,7 +399,7 @@ class VirtualUser(Exchange):
             else:
                 counter.service.append(taken_ns)
                 counter.first_byte.append(upload.first_ns - upload.started_ns)
-                counter.response.append(now_ns - (self._planned_ns or upload.started_ns))
+                counter.response.append(now_ns - (upload.planned_ns or upload.started_ns))
                 counter.bytes_up += upload.size_bytes
         if not upload.failure:
             job_state.mix.wrote(self._number)
@@ -417,6 +427,8 @@ class VirtualUser(Exchange):
                 return
         elif silent and self.is_fresh and self._job_state.plan is None:
             self._pause_ns = min(max(2 * self._pause_ns, PAUSE_NS), PAUSE_NS_MAX)
+        if fault in _UNANSWERED:
+            self._note_unanswered()
         self._fail(fault, now_ns, worth=True)
 
     def on_surplus(self) -> None:
@@ -424,6 +436,11 @@ class VirtualUser(Exchange):
         credit, self._credit = self._credit, None
         if credit is not None and not self._job_state.over:
             credit.withdraw(AttemptFailure.SURPLUS, self._credit_bytes)
+
+    def _note_unanswered(self) -> None:
+        """Note a write that was sent whole and had no response, which the server may do later; any other is none."""
+        if self._step in _CHANGING and self.sent_bytes:
+            self._job_state.unanswered += self.sent_bytes >= len(self.head) + sum(map(len, self.pieces))
 
     def _count(self, label: str, *, retried: bool, now_ns: int) -> None:
         """Count an attempt that failed."""
@@ -520,6 +537,11 @@ class VirtualUser(Exchange):
             job_state.idle.append(self)
 
     @property
+    def _plan_ns(self) -> int:
+        """When the whole operation was to start; 0 in closed loop."""
+        return self._planned_ns or (0 if self._upload is None else self._upload.planned_ns)
+
+    @property
     def _objects(self) -> ObjectSet:
         """Where the operation's object is described; of a COPY the source's."""
         job_state = self._job_state
@@ -534,7 +556,7 @@ class VirtualUser(Exchange):
     def _trace(self, label: str, now_ns: int) -> None:
         trace = self._job_state.trace
         if trace is not None:
-            planned_ns = self._planned_ns or self._first_start_ns or self.started_ns
+            planned_ns = self._plan_ns or self._first_start_ns or self.started_ns
             size_bytes = self._up_bytes or self.body_bytes
             key = "" if self._step is OperationKind.LIST else self._objects.key(self._number)
             trace.note((

@@ -104,16 +104,21 @@ class ArrivalCounts:
 
 
 def _folded(series: ArrivalSeries, first: int) -> ArrivalSeries:
-    """All days as one: bins at the same time of day are added up."""
-    length = int(DAY_S // series.width_s)
-    places = (first + np.arange(series.counts.shape[1])) % length
+    """All days as one: bins that begin in the same part of the day are added up.
+
+    A day has no whole number of bins that are wider than 128 s, so its parts are a little wider than these.
+    """
+    length = max(1, int(DAY_S // series.width_s))
+    width_s = DAY_S / length
+    begins_s = (first + np.arange(series.counts.shape[1])) * series.width_s
+    places = (begins_s % DAY_S / width_s).astype(np.int64)
     counts = np.zeros((len(series.counts), length))
     covered_s = np.zeros(length)
     for group, found in enumerate(series.counts):
         np.add.at(counts[group], places, found)
     np.add.at(covered_s, places, series.covered_s)
     return ArrivalSeries(
-        width_s=series.width_s,
+        width_s=width_s,
         since_s=0.0,
         counts=counts,
         covered_s=covered_s,

@@ -190,7 +190,8 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The objects of one run: keys and contents derive from `run` and the object number.
 
-    Every key begins with `root`, `s3bench/RUN/`. Objects of others are read by their names in `key_file`.
+    Every key begins with `root`, `s3bench/RUN/`. Objects of others are read by their names in `key_file`. They are
+    listed by the prefix `existing`.
     """
 
     run: str
@@ -198,6 +199,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     payload: Payload = Payload()
     layout: Layout = Layout.SHARED
     key_file: str | None = None
+    existing: str = ""
 
     def of(self, sizes: Sizes) -> "DataSet":
         """The part with objects of these sizes, under a prefix of its own: an object number must determine a size."""

@@ -31,6 +31,7 @@ class RunRules:
 
     The keys of new objects beside the data set begin with `new_root`, by default with the root of `data`. Random
     choices follow from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its number.
+    `keeps_rows` is that of `PhaseAggregation`.
     """
 
     manner: Manner
@@ -39,6 +40,7 @@ class RunRules:
     seed: int = 0
     trace: Path | None = None
     is_over: Callable[[], bool] = lambda: False
+    keeps_rows: bool = False
 
 
 class PhaseCutShort(MachineError):
@@ -57,6 +59,7 @@ class LoadRun:
         self._rules = rules
         self._inventory = inventory
         self._turn = 0
+        self.unanswered = 0  # attempts to write that had no response, so that their objects may appear later
         pool.prepare(
             tuple(
                 PreparePhase(
@@ -147,7 +150,9 @@ class LoadRun:
         return aggregation
 
     def _aggregation(self, phase: Phase) -> PhaseAggregation:
-        return PhaseAggregation(phase, workers=self._pool.workers, nodes=self._pool.nodes)
+        return PhaseAggregation(
+            phase, workers=self._pool.workers, nodes=self._pool.nodes, keeps_rows=self._rules.keeps_rows
+        )
 
     def _write(self, phase: Phase, aggregation: PhaseAggregation, *, first_number: int) -> Iterator[PhaseAggregation]:
         """Write objects that are to be read; none of this is measured, and it ends early where all of them fail."""
@@ -177,9 +182,12 @@ class LoadRun:
                     if aggregation.add(report):
                         yield aggregation
                 case PhaseEnded():
-                    aggregation.end(report)
+                    self.unanswered += report.unanswered
+                    if aggregation.end(report):
+                        yield aggregation
                 case WorkerLost():
-                    aggregation.lose(report)
+                    if aggregation.lose(report):
+                        yield aggregation
             if not stopped and (self._rules.is_over() or aggregation.is_settled or is_hopeless(aggregation)):
                 stopped = True
                 self._pool.stop()

@@ -52,7 +52,7 @@ class Terms:
     listed under the prefix `existing`, are read instead of our own. With `slo` the highest rate that holds it is
     searched for. `calibrates` measures this machine's ceiling for each phase. All attempts are written to the file
     `trace`. Random choices, such as the next object, follow from `seed`. `preparing` writes the objects that a replay
-    needs.
+    needs. `keeps_rows` keeps each second for `PhaseAggregation.take_rows`.
     """
 
     workers: int
@@ -66,6 +66,7 @@ class Terms:
     seed: int = field(default_factory=lambda: secrets.randbits(63))
     is_over: Callable[[], bool] = lambda: False
     preparing: Job | None = None
+    keeps_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ class Session:
                 payload=self._profile.payload,
                 layout=self._profile.layout,
                 key_file=None if key_file is None else str(key_file),
+                existing=self.terms.existing or "",
             )
             self._rules = RunRules(
                 manner=self._profile.manner,
@@ -132,6 +134,7 @@ class Session:
                 seed=self.terms.seed,
                 trace=self.terms.trace,
                 is_over=self.terms.is_over,
+                keeps_rows=self.terms.keeps_rows,
             )
             pool = self._directory / "pool"
             pool.mkdir(mode=0o700)
@@ -189,6 +192,11 @@ class Session:
         is_told_apart = phase.dimensions or len(self._profile.phases) == 1
         dimensions = phase.dimensions if is_told_apart else ({"phase": name},)
         return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
+
+    @property
+    def unanswered(self) -> int:
+        """How many attempts to write had no response so far: what they wrote may appear after a clean-up."""
+        return self._run.unanswered if self._wrote else 0
 
     def clean_up(self) -> CleanUpResult:
         """Remove what the run wrote; the data set of a reused run stays, also what was added to it.
@@ -276,12 +284,15 @@ class Session:
         """Find the highest rate of a phase's one job that meets `slo`."""
         (job,) = phase.jobs
         known = yield from self._yardsticks(phase)
-        yield from self._prepared(phase)
+        if not self.terms.is_over():
+            yield from self._prepared(phase)
+        if self.terms.is_over():
+            return
         start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
         rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
         search = SloSearch(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
         number = 0
-        while (step := search.proposal) is not None and not self.terms.is_over():
+        while not self.terms.is_over() and (step := search.proposal) is not None:
             number += 1
             rated = msgspec.structs.replace(
                 phase,
@@ -295,8 +306,13 @@ class Session:
             phase_result = (yield from self._measured(rated, 0, known)).result
             if phase_result.losses:
                 return
-            refused = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=phase_result.contradiction)
-            search = search.after(refused if phase_result.contradiction else slo.holds(phase_result.whole))
+            if self.terms.is_over():  # this rate was not tried for as long as it should have been
+                break
+            if phase_result.contradiction:
+                verdict = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=phase_result.contradiction)
+            else:
+                verdict = slo.holds(phase_result.whole, window_s=phase_result.window_s)
+            search = search.after(verdict)
         yield search.found
 
     def _guess(self, phase: Phase) -> Generator[Event, None, float]:

@@ -166,15 +166,9 @@ def load_phases(rows: Sequence[LoadRow]) -> tuple[LoadPhase, ...]:
     return tuple(LoadPhase(title=title, rows=tuple(each)) for title, each in groupby(rows, key=lambda row: row.phase))
 
 
-def elapsed_s(load: Load) -> float:
-    """The seconds of the measured window: what the rate was taken over, or else the seconds that were kept."""
-    return load.operations / load.operations_rate if load.operations_rate else float(len(load.seconds))
-
-
 def bytes_rate(load: Load) -> float:
     """The bytes a second, both ways, of successful operations."""
-    passed_s = elapsed_s(load)
-    return (load.bytes_up + load.bytes_down) / passed_s if passed_s else 0.0
+    return (load.bytes_up + load.bytes_down) / load.operations * load.operations_rate if load.operations else 0.0
 
 
 def latency_of(load: Load) -> Latency:

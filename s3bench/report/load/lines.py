@@ -4,7 +4,7 @@ One decimal, sizes in binary steps called K, M, G and T. The keys are not among 
 URL are removed.
 """
 
-from s3bench.report.load.cells import bytes_rate, elapsed_s
+from s3bench.report.load.cells import bytes_rate
 from s3bench.report.terminal import printable
 from s3bench.results.load import Load
 from s3bench.results.redaction import redact
@@ -32,13 +32,16 @@ def header_lines(*, url: str, bucket: str, duration_s: float, threads: int, loop
     return TITLE, printable("Parameters: " + ", ".join(f"{name}={value}" for name, value in parameters.items()))
 
 
-def loop_line(load: Load, *, loop: int) -> str:
-    """The lines after a phase; `loop` counts from 1. Unlike in s3-benchmark, only successful operations count."""
-    kind, time_s = printable(load.kind.upper()), elapsed_s(load)
+def loop_line(load: Load, *, loop: int, window_s: float) -> str:
+    """The line after a phase that was measured for `window_s`; `loop` counts from 1.
+
+    Unlike in s3-benchmark, only successful operations count.
+    """
+    kind = printable(load.kind.upper())
     if load.kind == "delete":
-        return f"Loop {loop}: {kind} time {time_s:.1f} secs, {load.operations_rate:.1f} deletes/sec."
+        return f"Loop {loop}: {kind} time {window_s:.1f} secs, {load.operations_rate:.1f} deletes/sec."
     return (
-        f"Loop {loop}: {kind} time {time_s:.1f} secs, objects = {load.operations}, "
+        f"Loop {loop}: {kind} time {window_s:.1f} secs, objects = {load.operations}, "
         f"speed = {speed_text(bytes_rate(load))}/sec, {load.operations_rate:.1f} operations/sec."
     )
 

@@ -10,7 +10,6 @@ from s3bench.report.load.cells import (
     LoadPhase,
     LoadRow,
     count_text,
-    elapsed_s,
     operations_rate_of,
     ranges_text,
     rate_text,
@@ -62,7 +61,8 @@ def document_notes(document: Document) -> Iterator[Note]:
     for result in results:
         for failure in result.errors:
             why = f": {' '.join(failure.why.split())}" if failure.why else ""
-            yield "error", f"{result.benchmark}, loop {failure.iteration + 1}: {failure.what}{why}"
+            loop = "" if failure.iteration is None else f", loop {failure.iteration + 1}"
+            yield "error", f"{result.benchmark}{loop}: {failure.what}{why}"
 
 
 def _failure_notes(row: LoadRow) -> Iterator[Note]:
@@ -82,9 +82,10 @@ def _failure_notes(row: LoadRow) -> Iterator[Note]:
 
 
 def _stall_notes(row: LoadRow) -> Iterator[Note]:
-    for number, load in enumerate(row.loops, 1):
+    for number, measurement in enumerate(row.result.loops, 1):
+        load = measurement.load
         if load.without_service:
-            passed = f"{load.without_service:.1f} s of {elapsed_s(load):.1f} s"
+            passed = f"{load.without_service:.1f} s of {measurement.total_time:.1f} s"
             yield "no service", f"{row.label}{_loop(row, number)}: no operation succeeded for {passed}"
         if load.stalls:
             where = f"{row.label}{_loop(row, number)}"

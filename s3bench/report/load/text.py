@@ -6,6 +6,7 @@ Of several loops figures are medians, with the median absolute deviation of the 
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.load.cells import LoadPhase, legend_lines, load_phases, load_rows, rate_text
+from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.notes import NODES, document_notes, phase_notes
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.sparkline import sparkline, stretches
@@ -22,8 +23,10 @@ _COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM, NODES
 def render_load(document: Document, *, width: int, color: bool) -> str:
     """Render the load results of a document for a terminal of `width` columns, by leaving columns out.
 
-    Color adds nothing to the meaning.
+    Those of a matrix are rendered as one. Color adds nothing to the meaning.
     """
+    if cells(document):
+        return render_matrix(document, width=width, color=color)
     paint = painter(color=color)
     phases = load_phases(load_rows(document))
     lines = [*_phase_lines(phases, width, paint)] if phases else ["no results"]

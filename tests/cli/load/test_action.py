@@ -8,6 +8,7 @@ from typing import Any, Self
 import pytest
 
 from s3bench.cli.main import main
+from s3bench.cli.stop import StopSignal
 from s3bench.errors import MachineError
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.engine.message import RequestTarget
@@ -31,6 +32,7 @@ class FakeSession:
     """Has the `happens` of its class as events, without any process; its clean-up raises `fault` if there is one."""
 
     happens: tuple[Event, ...] = ()
+    unanswered = 0
     fault: BaseException | None = None
 
     def __init__(self, _site: Site, _profile: object, terms: Terms, **_: object) -> None:
@@ -170,7 +172,7 @@ def test_new_objects_that_are_kept_beside_a_reused_run_are_no_data_set(session: 
 
 
 def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession], load: Load) -> None:
-    session.happens = (measured(operations=0, unfinished=4),)
+    session.happens = (measured(operations=0, error_rate=None, unfinished=4),)
     code, stderr = load("--operation", "put", "-q")
     assert code == 1
     assert stderr == (
@@ -179,9 +181,58 @@ def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession],
     )
 
 
-def test_a_phase_in_which_nothing_was_wanted_is_no_failure(session: type[FakeSession], load: Load) -> None:
-    session.happens = (measured(operations=0, unfinished=0),)
-    assert load("--operation", "put", "-q") == (0, "")
+def test_a_phase_in_which_no_operation_was_begun_fails_the_run(session: type[FakeSession], load: Load) -> None:
+    session.happens = (measured(operations=0, error_rate=None, unfinished=0),)
+    code, stderr = load("--operation", "put", "-q")
+    assert code == 1
+    assert stderr == (
+        "s3bench: put: no operation ended in the 10.0 s that were measured; none was begun: pass a longer --duration, "
+        "or a higher rate\n"
+    )
+
+
+def test_writes_that_had_no_response_are_told_with_what_deletes_them(session: type[FakeSession], load: Load) -> None:
+    session.happens, session.unanswered = (measured(),), 1200
+    words = (
+        "1,200 writes had no response, and their objects may appear later: "
+        f"s3bench load ... --clean-up {RUN} deletes them"
+    )
+    code, stderr = load("--operation", "put")
+    assert (code, stderr.count(f"s3bench: {words}\n"), warnings_of("results.json")[-1]) == (0, 1, words)
+
+
+@pytest.mark.parametrize(("options", "keeps"), [((), False), (("--csv", "seconds.csv"), True)])
+def test_seconds_are_kept_only_for_csv(
+    session: type[FakeSession], load: Load, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], keeps: bool
+) -> None:
+    asked: list[bool] = []
+
+    def events(self: FakeSession) -> Iterator[Event]:
+        asked.append(self.terms.keeps_rows)
+        yield measured()
+
+    monkeypatch.setattr(session, "events", events)
+    load("--operation", "put", *options)
+    assert asked == [keeps]
+
+
+class Interrupted(StopSignal):
+    """A stop that was asked for before anything ran."""
+
+    def wait(self, limit_s: float) -> bool:  # noqa: ARG002 (it never waits)
+        return True
+
+
+def test_an_interrupted_search_is_recorded_although_some_rate_was_found(
+    session: type[FakeSession], load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.cli.load.action.StopSignal", Interrupted)
+    session.happens = (measured(), found(10.0, "at least 10.0/s held; nothing higher was tried"))
+    code, _ = load("--slo", "p99<50ms")
+    assert code == 130
+    assert warnings_of("results.json")[-1] == (
+        "interrupted: the search for the highest rate ended early, without the rate that was being tried"
+    )
 
 
 def test_an_error_is_recorded_in_a_document_that_has_results_already(

@@ -74,6 +74,10 @@ def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
         (("--force",), "--force needs --output or --csv", "pass -o FILE"),
         (("--replay", "a.log", "-d", "1s"), "--replay cannot be combined with --duration", "remove --duration or"),
         (("--slo", "p50<1s", "-d", "3s", "--ramp", "2.5s"), "--ramp leaves nothing of --duration", "pass a longer -d"),
+        (("--slo", "p50<1s", "--loops", "2"), "--slo cannot be combined with --loops", "remove --loops or --slo"),
+        (("--slo", "p50<1s", "--operation", "delete"), "--slo cannot be combined with the operation delete", "a mix"),
+        ((*LIVE, "--key-file", "k", "--mix", "get=1,list=1"), "--key-file cannot be combined with the operation list",
+         "pass --list-existing PREFIX"),
         (("nowhere.yaml",), "nowhere.yaml: cannot be read", "pass the path of a load profile"),
         ((*LIVE, "--clean-up", "0a", "--operation", "get"), "--clean-up cannot be combined with --operation", "remove"),
     ],
@@ -82,6 +86,17 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
     error = refusal(*arguments)
     assert what in error.what
     assert fix in str(error.fix)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("loops", "loops: 2"), ("stable", "stable: true"), ("operations", "operations: 100")]
+)
+def test_a_profile_for_a_search_does_not_set_what_the_search_sets(tmp_path: Path, key: str, line: str) -> None:
+    profile = tmp_path / "p.yaml"
+    profile.write_text(f"operation: get\nduration: 20s\n{line}\n", encoding="utf-8")
+    error = refusal(profile, "--slo", "p50<1s")
+    assert error.what == f"--slo cannot be combined with the profile's `{key}`"
+    assert error.fix == f"remove `{key}` from the profile"
 
 
 def test_a_replay_of_a_part_of_a_log_is_pointed_to() -> None:

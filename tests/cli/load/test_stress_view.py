@@ -56,7 +56,7 @@ def test_seconds_add_up_and_what_is_no_line_of_s4_stays_on_stderr(capfd: pytest.
         view.show(status(670))
         view.say("more")
         view.conclude("most")
-    stress.total(load("all", operations=700, window_s=2.0, bytes_up=600 << 20, bytes_down=100 << 20))
+    stress.total(load("all", operations=700, window_s=2.0, bytes_up=600 << 20, bytes_down=100 << 20), window_s=2.0)
     assert lines == [
         "2018/05/21 13:04:15 queued/read: 2000/ 100, queued/write:  15000/ 234, byte/s: 334 MiB",
         "2018/05/21 13:04:15 queued/read: 1900/   0, queued/write:  14766/ 336, byte/s: 335 MiB",

@@ -365,7 +365,7 @@ class TestRefusing:
             (("--access-key", "", "--secret-key", ""), "--access-key is empty"),
             (("--access-key", "AK", "--secret-key", ""), "--secret-key is empty"),
             (("--memory-limit", "much"), "2GiB"),
-            (("--memory-limit", "0"), "is \"0\", which is not above 0"),
+            (("--memory-limit", "0"), 'is "0", which is not above 0'),
             (("--region", ""), "--region is empty"),
             (("--domain", " "), "--domain is empty"),
             (("--network", "ec2:c5.lrge"), "ec2:c5.large"),

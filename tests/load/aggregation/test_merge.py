@@ -188,6 +188,12 @@ def test_rates_are_counts_over_the_longest_window() -> None:
     assert both.load.operations_rate == counted / 4.0
 
 
+def test_of_operations_of_which_none_ended_in_any_run_no_share_failed() -> None:
+    failed = [Operation(start_ns=0, end_ns=NS, label="503 SlowDown")]
+    assert loop_of(merged(run([]), run([]))).load.error_rate is None
+    assert loop_of(merged(run([]), run(failed))).load.error_rate == 1.0
+
+
 def with_figures(**figures: Any) -> Document:
     document = run(mixed())
     whole = document.results[0]

@@ -99,3 +99,20 @@ def test_the_loss_of_a_node_before_the_start_is_why_nothing_was_measured() -> No
     result = made.measure()
     assert result.contradiction == f"nothing was measured: {result.losses[0]}"
     assert result.losses[0].startswith("node-2 was lost: its process died")
+
+
+def test_rows_of_a_phase_of_several_kinds_are_of_all_and_of_each_and_are_taken_once() -> None:
+    of = phase(job(OperationKind.GET, OperationKind.PUT))
+    made = PhaseAggregation(of, workers=1, keeps_rows=True)
+    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS) + closed_loop(
+        length_ns=20 * MS, end_ns=2 * NS, kind=OperationKind.PUT
+    )
+    for record in records(loop, end_ns=2 * NS):
+        made.add(record)
+    rows = made.take_rows()
+    assert [(kind, row.second) for kind, row in rows] == [
+        (kind, second) for second in (0, 1) for kind in ("all", "put", "get")
+    ]
+    whole, puts, gets = (row for _, row in rows[3:])
+    assert (whole.operations, gets.operations, puts.operations) == (600, 400, 200)
+    assert made.take_rows() == ()

@@ -392,3 +392,8 @@ def test_planned_operations_that_had_not_started_are_told_apart_from_those_in_fl
         each.startswith("322 planned operations had not started at the end, and 2 were in flight; ")
         for each in found.warnings
     )
+
+
+def test_where_no_operation_ended_no_share_of_them_failed() -> None:
+    found = aggregation([Operation(start_ns=0, end_ns=3 * NS)], phase(), end_ns=2 * NS).measure().whole
+    assert (found.operations, found.failed, found.error_rate) == (0, 0, None)

@@ -9,6 +9,7 @@ from s3bench.load.operation import AttemptFailure
 from s3bench.results.load import Failures, Latency, Load
 
 COUNT = 100_000
+WINDOW_S = 100.0
 
 
 def latency(**known: float | None) -> Latency:
@@ -41,7 +42,7 @@ def load(**known: object) -> Load:
 
 
 def outcome(text: str, of: Load) -> SloOutcome:
-    return parse_slo(text).holds(of).outcome
+    return parse_slo(text).holds(of, window_s=WINDOW_S).outcome
 
 
 def test_a_promise_is_read_with_its_units() -> None:
@@ -58,7 +59,7 @@ def test_a_promise_is_read_with_its_units() -> None:
 def test_operations_that_found_no_free_thread_are_no_evidence_against_the_server() -> None:
     starved = Failures(label=AttemptFailure.NO_THREAD, count=COUNT, retried=0, time_lost=0.0, body_bytes=0)
     known = {"response": latency(), "waiting_max": 9, "rate_planned": 2000.0, "error_rate": 0.5, "failed": COUNT}
-    verdict = parse_slo("errors<1%").holds(load(**known, failures=(starved,)))
+    verdict = parse_slo("errors<1%").holds(load(**known, failures=(starved,)), window_s=WINDOW_S)
     assert (verdict.outcome, "add --threads" in verdict.words) == (SloOutcome.NO_EVIDENCE, True)
     refused = msgspec.structs.replace(starved, label=AttemptFailure.REFUSED)
     assert outcome("errors<1%", load(**known, failures=(refused,))) is SloOutcome.BROKEN
@@ -101,7 +102,7 @@ def test_each_figure_is_held_against_its_own(text: str, broken: bool) -> None:
 
 
 def test_the_clause_that_broke_is_named() -> None:
-    verdict = parse_slo("p50<1s,p99<30ms,errors<1%").holds(load())
+    verdict = parse_slo("p50<1s,p99<30ms,errors<1%").holds(load(), window_s=WINDOW_S)
     assert (verdict.outcome, verdict.clause, verdict.words) == (SloOutcome.BROKEN, "p99<30ms", "p99 was 40.0 ms")
 
 
@@ -113,19 +114,19 @@ def test_errors_are_failed_operations_among_those_that_ended() -> None:
     failing = load(operations=99_000, failed=1000, error_rate=0.01)
     assert outcome("errors<1%", failing) is SloOutcome.BROKEN
     assert outcome("errors<1.01%", failing) is SloOutcome.HOLDS
-    assert parse_slo("errors<0.5%").holds(failing).words == "1,000 of 100,000 operations failed"
+    assert parse_slo("errors<0.5%").holds(failing, window_s=WINDOW_S).words == "1,000 of 100,000 operations failed"
 
 
 def test_a_percentile_that_the_count_cannot_carry_is_unresolved() -> None:
     few = load(latency=latency(p999=None))
-    verdict = parse_slo("p99.9<1s").holds(few)
+    verdict = parse_slo("p99.9<1s").holds(few, window_s=WINDOW_S)
     assert verdict.outcome is SloOutcome.UNRESOLVED
     assert "needs 3,688 operations" in verdict.words
 
 
 def test_a_lower_percentile_above_the_limit_breaks_a_promise_that_few_cannot_carry() -> None:
     few = load(latency=latency(p99=None, p90=0.06))
-    verdict = parse_slo("p99<50ms").holds(few)
+    verdict = parse_slo("p99<50ms").holds(few, window_s=WINDOW_S)
     assert (verdict.outcome, verdict.words) == (SloOutcome.BROKEN, "p90 alone was 60.0 ms")
 
 
@@ -151,7 +152,7 @@ def test_a_promise_broken_by_the_generator_is_no_evidence() -> None:
         ("other programs", "other programs took the cores"),
         ("connections", "too few threads"),
     ):
-        verdict = parse_slo("p99<10ms").holds(load(bottleneck=bottleneck))
+        verdict = parse_slo("p99<10ms").holds(load(bottleneck=bottleneck), window_s=WINDOW_S)
         assert verdict.outcome is SloOutcome.NO_EVIDENCE
         assert words in verdict.words
     assert outcome("p99<10ms", load(bottleneck="server")) is SloOutcome.BROKEN
@@ -162,9 +163,27 @@ def test_a_promise_kept_by_a_busy_generator_is_kept() -> None:
 
 
 def test_a_rate_that_was_not_reached_shows_nothing_however_fast_the_answers() -> None:
-    verdict = parse_slo("p99<50ms").holds(load(rate_planned=2000.0))
+    verdict = parse_slo("p99<50ms").holds(load(rate_planned=2000.0), window_s=WINDOW_S)
     assert (verdict.outcome, verdict.words) == (SloOutcome.NO_EVIDENCE, "2,000/s were planned, and only 1,000/s ended")
     assert outcome("p99<50ms", load(rate_planned=1050.0)) is SloOutcome.HOLDS
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.05])
+def test_a_planned_rate_of_which_nothing_ended_shows_nothing(rate: float) -> None:
+    nothing = {
+        "operations": 0,
+        "operations_rate": 0.0,
+        "error_rate": None,
+        "latency": msgspec.structs.replace(
+            latency(**dict.fromkeys(("mean", "min", "p25", "p50", "p75", "p90", "p99", "p999", "max"))), count=0
+        ),
+    }
+    hanging = load(**nothing, rate_planned=rate, unfinished=5)
+    verdict = parse_slo("p99<50ms").holds(hanging, window_s=WINDOW_S)
+    assert verdict.outcome is SloOutcome.NO_EVIDENCE
+    assert verdict.words.endswith("/s were planned, and only 0/s ended")
+    not_begun = load(**nothing, rate_planned=0.05, unfinished=0)
+    assert outcome("p99<50ms", not_begun) is SloOutcome.UNRESOLVED, "by chance none of 5 was planned"
 
 
 def test_failed_operations_ended_too_where_a_rate_was_planned() -> None:
@@ -175,7 +194,7 @@ def test_failed_operations_ended_too_where_a_rate_was_planned() -> None:
 
 def test_waiting_for_a_thread_is_not_the_servers_doing_but_slow_answers_are() -> None:
     waited = load(response=latency(p99=1.9), waiting_max=400, rate_planned=1000.0)
-    verdict = parse_slo("p99<50ms").holds(waited)
+    verdict = parse_slo("p99<50ms").holds(waited, window_s=WINDOW_S)
     assert verdict.outcome is SloOutcome.NO_EVIDENCE
     assert "add --threads" in verdict.words
     slow = msgspec.structs.replace(waited, latency=latency(p99=1.5))
@@ -184,16 +203,16 @@ def test_waiting_for_a_thread_is_not_the_servers_doing_but_slow_answers_are() ->
 
 
 def test_a_promise_is_all_its_clauses() -> None:
-    assert Slo(clauses=()).holds(load()).outcome is SloOutcome.HOLDS
+    assert Slo(clauses=()).holds(load(), window_s=WINDOW_S).outcome is SloOutcome.HOLDS
     assert outcome("p50<1s,p99<1ms,mean<1s", load()) is SloOutcome.BROKEN
 
 
 def test_what_is_unresolved_tells_for_how_long_it_would_have_to_run() -> None:
     few = load(operations=92, latency=msgspec.structs.replace(latency(p99=None, p999=None), count=92))
-    verdict = parse_slo("p99<50ms,errors<50%").holds(few)
+    verdict = parse_slo("p99<50ms,errors<50%").holds(few, window_s=WINDOW_S)
     assert verdict.outcome is SloOutcome.UNRESOLVED
     assert verdict.longer == pytest.approx(368 / 92)
-    verdict = parse_slo("p99<50ms,errors<0.1%").holds(few)
+    verdict = parse_slo("p99<50ms,errors<0.1%").holds(few, window_s=WINDOW_S)
     assert verdict.longer == pytest.approx(3000 / 92)
     assert verdict.words == "errors<0.1% needs 3,000 operations, and 92 ended", "the clause that needs the most"
 
@@ -202,4 +221,4 @@ def test_a_run_in_which_nothing_ended_would_have_to_be_much_longer() -> None:
     absent = dict.fromkeys(("mean", "min", "p25", "p50", "p75", "p90", "p99", "p999", "max"))
     nothing = msgspec.structs.replace(latency(**absent), count=0)
     idle = load(operations=0, operations_rate=0.0, latency=nothing)
-    assert parse_slo("p99<50ms").holds(idle).longer == 3000
+    assert parse_slo("p99<50ms").holds(idle, window_s=WINDOW_S).longer == 3000

@@ -8,7 +8,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import msgspec
@@ -21,6 +23,7 @@ from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Arrivals, Layout, Manner, Rate, RateChange
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
+from s3bench.results.histogram import Histogram
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.system.wake_ups import CPU_LATENCY, TIMER_SLACK
@@ -427,6 +430,109 @@ def test_in_open_loop_an_upload_goes_on_with_the_part_that_failed() -> None:
     assert (outcome.losses["503"].count, outcome.failed, outcome.ended.written) == (1, 0, (3,))
 
 
+def test_in_open_loop_only_an_upload_as_a_whole_and_its_first_request_count_from_the_plan() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request = request_on(sock)
+            time.sleep(0.02)
+            sock.sendall(response(b"<UploadId>one</UploadId>" * (b"uploads" in request), "200 OK", 'ETag: "1"'))
+
+    with Scripted(script) as server:
+        job = server.runner.job(
+            OperationKind.MULTIPART, sizes=fixed(3000), part_bytes=1000, operations=3, rate=PLANNED, threads=1
+        )
+        outcome = server.runner.run(job, duration_s=5)
+    streams = {s.kind: s for t in outcome.records for s in t.streams}
+    for kind in (OperationKind.MULTIPART_PART, OperationKind.MULTIPART_COMPLETE):
+        assert streams[kind].response == streams[kind].service
+    responses = {kind: Histogram.merged((stream.response,)) for kind, stream in streams.items()}
+    assert responses[OperationKind.MULTIPART].max_ns > 3 * 5 * 20_000_000 - 2 * 10_000_000, "waited for two others"
+    assert responses[OperationKind.MULTIPART_CREATE].max_ns > (2 * 5 + 1) * 20_000_000 - 2 * 10_000_000
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_an_upload_in_open_loop_is_as_old_as_its_plan(retries: int) -> None:
+    """Whether its part is in flight at the end, after it has waited for a thread, or waits for a retry that is late."""
+    begun = itertools.count()
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request = request_on(sock)
+            if not request.startswith(b"POST"):
+                sock.sendall(response(b"no", "503 Slow Down") if retries else b"")
+            elif retries or next(begun):
+                sock.sendall(response(b"<UploadId>one</UploadId>"))
+            else:
+                time.sleep(0.2)
+                sock.sendall(response(b"no", "503 Slow Down"))
+
+    with Scripted(script) as server:
+        job = server.runner.job(
+            OperationKind.MULTIPART, sizes=fixed(2000), operations=2 - retries, rate=PLANNED, threads=1
+        )
+        manner = Manner(verify=False, timeout_s=0.6, retries=retries, backoff_s=20.0)
+        outcome = server.runner.run(job, manner=manner, duration_s=0.5)
+    assert 0.4e9 < outcome.ended.oldest_ns <= 0.5e9
+
+
+def test_operations_of_all_jobs_wait_together() -> None:
+    never = threading.Event()
+
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        never.wait(LIMIT_S)
+
+    with Scripted(script) as server:
+        job = server.runner.job(OperationKind.GET, rate=PLANNED, threads=1)
+        outcome = server.runner.run(job, job, manner=Manner(verify=False, timeout_s=0.6), duration_s=0.5)
+        never.set()
+    assert outcome.ended.waiting > 90
+    assert max(record.waiting_max for record in outcome.records) > 60, "looked at once in a tenth of a second"
+
+
+def silent(sock: socket.socket, number: int) -> None:
+    request_on(sock)
+    sock.recv(1)  # until the client gives up
+
+
+def refusing(sock: socket.socket, number: int) -> None:
+    while True:
+        request_on(sock)
+        sock.sendall(response(b"no", "503 Slow Down"))
+
+
+def unread(sock: socket.socket, number: int) -> None:
+    sock.recv(1)
+    time.sleep(0.4)  # the client has given up by then
+
+
+@pytest.mark.parametrize(
+    ("kind", "size_bytes", "script", "count"),
+    [
+        (OperationKind.PUT, 1000, silent, 3),
+        (OperationKind.PUT, 100_000, silent, 3),
+        (OperationKind.COPY, 1000, silent, 3),
+        (OperationKind.GET, 1000, silent, 0),
+        (OperationKind.PUT, 1000, refusing, 0),
+        (OperationKind.PUT, 32 * 1024**2, unread, 0),  # which no server can complete
+    ],
+)
+def test_writes_that_were_sent_and_had_no_response_are_counted(
+    kind: OperationKind, size_bytes: int, script: Script, count: int
+) -> None:
+    with Scripted(script) as server:
+        job = server.runner.job(kind, sizes=fixed(size_bytes), threads=3, operations=3)
+        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=0.5)
+    assert (outcome.failed, outcome.ended.unanswered) == (3, count)
+
+
+def test_a_write_that_is_given_up_at_the_end_had_no_response_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("s3bench.load.engine.engine.LATE_S_MAX", 0.1)
+    with Scripted(silent) as server:
+        outcome = server.runner.run(server.runner.job(OperationKind.PUT, threads=2), duration_s=0.2)
+    assert (outcome.ended.unfinished, outcome.ended.unanswered) == (2, 2)
+
+
 def test_in_open_loop_what_waits_too_long_for_a_thread_fails_and_says_so() -> None:
     """A server that takes requests and never answers: both threads are held until each of them times out."""
     never = threading.Event()
@@ -628,3 +734,21 @@ def test_an_address_that_no_connection_was_for_is_neither_reached_nor_unreached(
     )
     outcome = emulator.run(emulator.job(OperationKind.PUT, operations=10))  # on one connection
     assert (outcome.operations(), len(outcome.ended.reached), outcome.ended.unreached) == (10, 1, ())
+
+
+def test_a_list_of_existing_objects_goes_through_the_pages_below_their_prefix(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text("".join(f"logs/{number}\n" for number in range(5)), encoding="utf-8")
+    asked: list[tuple[list[str], list[str]]] = []
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            query = parse_qs(urlsplit(request_on(sock).split(b" ")[1].decode()).query)
+            asked.append((query["prefix"], query.get("start-after", [])))
+            sock.sendall(response(b"<ListBucketResult/>"))
+
+    with Scripted(script) as server:
+        runner = server.runner
+        runner.data = msgspec.structs.replace(DATA, key_file=str(file), existing="logs/")
+        runner.run(runner.job(OperationKind.LIST, objects=5, list_keys=2, operations=4))
+    assert asked == [(["logs/"], []), (["logs/"], ["logs/1"]), (["logs/"], ["logs/3"]), (["logs/"], [])]

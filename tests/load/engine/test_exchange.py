@@ -507,3 +507,55 @@ def test_a_large_body_over_tls_of_wrong_bytes_is_corrupt(certificates: Certifica
 
 def test_a_small_body_that_was_sent_in_vain_is_counted_without_its_head() -> None:
     assert fault_of(swallow, kind=OperationKind.PUT, size_bytes=1000) == (AttemptFailure.CLOSED, 1000)
+
+
+def test_an_upload_over_tls_that_makes_progress_is_not_idle(certificates: Certificates) -> None:
+    size_bytes = 32 * 1024**2
+
+    def script(sock: socket.socket, number: int) -> None:
+        left = size_bytes
+        while left > 0:
+            piece = sock.recv(65536)
+            if not piece:
+                return
+            left -= len(piece)
+            if left > size_bytes // 2:
+                time.sleep(0.002)  # slow enough for half of it to take several times the limit
+        sock.sendall(response())
+
+    with Scripted(over_tls(script, certificates.server)) as server:
+        runner = trusting(server.runner, certificates)
+        outcome = runner.run(
+            runner.job(OperationKind.PUT, sizes=fixed(size_bytes), operations=1),
+            manner=Manner(verify=False, idle_timeout_s=0.4),
+        )
+    assert (outcome.operations(), outcome.losses) == (1, {})
+
+
+def test_a_success_that_comes_before_the_body_was_sent_is_none() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        sock.recv(1000)
+        sock.sendall(response())
+        time.sleep(0.1)  # the socket is full by then, and not all is sent
+
+    label, body_bytes = fault_of(script, kind=OperationKind.PUT, size_bytes=32 * 1024**2)
+    assert label == AttemptFailure.EARLY
+    assert 0 < body_bytes < 32 * 1024**2
+
+
+def test_a_body_that_comes_steadily_is_not_idle_however_short_the_limit() -> None:
+    body = bytes(1_500_000)
+
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        whole = response(body)
+        sock.sendall(whole[:200_000])
+        for at in range(200_000, len(whole), 10_000):
+            time.sleep(0.01)  # a piece that is waited for takes three times the limit
+            sock.sendall(whole[at : at + 10_000])
+
+    with Scripted(script) as server:
+        outcome = server.runner.run(
+            server.runner.job(OperationKind.GET, operations=1), manner=Manner(verify=False, idle_timeout_s=0.3)
+        )
+    assert (outcome.operations(), outcome.losses) == (1, {})

@@ -268,3 +268,11 @@ def test_popular_sizes_change_nothing_where_all_objects_have_one_size() -> None:
     uniform = (np.arange(1000) + 0.5) / 1000
     moved = Zipf(500, 1.0, popular_sizes=(10, 20), slots=(4096,)).numbers(uniform)
     assert moved.tolist() == Zipf(500, 1.0).numbers(uniform).tolist()
+
+
+@pytest.mark.parametrize("count", [1, 7, 100, 1500])
+def test_new_objects_are_numbered_in_the_order_of_the_operations(count: int) -> None:
+    """A phase may end after any of them, and what it has written must have no gap."""
+    mix = draws(job(OperationKind.PUT, OperationKind.GET, OperationKind.MULTIPART), worker=1, workers=3, objects=10)
+    new = [number for kind, number in drawn(mix, count) if kind is not OperationKind.GET]
+    assert new == list(range(11, 11 + 3 * len(new), 3))

@@ -104,6 +104,20 @@ def test_requests_are_signed_with_the_keys_of_the_newest_session() -> None:
     assert signer(requests.get("/k")) == "ASIA2"
 
 
+def test_a_copy_is_signed_with_the_keys_of_the_account_since_no_session_can_copy() -> None:
+    at_s = time.time()
+    session = Keys(access_key="ASIA", secret_key="secret", token="token")
+    target = RequestTarget(addresses=(("127.0.0.1", 1),), hosts=("h",), bucket=BUCKET, keys=KEYS, express=True)
+    requests = Requests(target, Manner(), "h", wall_s=at_s, session_keys=lambda: session)
+    at_s += DATE_S + 1
+    assert requests.renew(at_s)
+    parsed = parse_head(requests.copy("/k", f"{BUCKET}/other").removesuffix(b"\r\n\r\n"))
+    assert "x-amz-s3session-token" not in parsed.fields
+    authenticator = Authenticator("none", "none", "us-east-1", lambda: at_s)
+    credentials = (KEYS.access_key, SigningKeys(KEYS.secret_key))
+    assert authenticator.check(parsed, service=EXPRESS_SERVICE, credentials=credentials).access_key == KEYS.access_key
+
+
 @pytest.fixture
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RequestTarget]:
     """A directory bucket of an emulator that checks signatures."""

@@ -110,3 +110,22 @@ def test_groups_change_at_the_same_times_with_rates_of_their_own() -> None:
     assert curve.after_s == (0.0, pytest.approx(500, abs=2))
     assert [row[1] for row in curve.per_s] == [pytest.approx(5, rel=0.1), pytest.approx(40, rel=0.05)]
     assert [row[0] for row in curve.per_s] == [pytest.approx(20, rel=0.05)] * 2
+
+
+def test_days_of_a_long_log_are_folded_at_midnight_however_wide_its_bins_are() -> None:
+    """A spike at noon of each of 300 days, which need bins of more than the 128 s that divide a day."""
+    counts = ArrivalCounts(1, bins_max=300 * 400)
+    for day in range(300):
+        for at_s in range(0, 86_400, 120):
+            counts.add(float(MIDNIGHT_S + day * 86_400 + at_s), 0)
+        for at_s in range(3000):
+            counts.add(float(MIDNIGHT_S + day * 86_400 + 43_200 + at_s), 0)
+    series = counts.series()
+    assert series.width_s > 128
+    curve = fit_rates(series)
+    assert curve.length_s == pytest.approx(86_400)
+    assert series.days == pytest.approx(300, rel=0.001)
+    for at_s, per_s in ((42_600, 1 / 120), (44_700, 1 + 1 / 120), (46_800, 1 / 120)):
+        found = whole(curve)[max(n for n, after_s in enumerate(curve.after_s) if after_s <= at_s)]
+        assert found == pytest.approx(per_s, rel=0.02)
+    assert series.covered_s.sum() == pytest.approx(300 * 86_400, rel=0.001)

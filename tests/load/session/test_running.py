@@ -16,6 +16,7 @@ from s3bench.load.session.inventory import FAR, Inventory
 from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.worker_pool import WorkerPool
 from tests.load.fakepool import FakePool, Told, doing
+from tests.load.simulated import NS, closed_loop, endings, records
 
 RUN = "0123456789ab"
 TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
@@ -32,8 +33,10 @@ def run_on(
     inventory: Inventory | None = None,
     trace: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
+    keeps_rows: bool = False,
 ) -> LoadRun:
-    rules = RunRules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
+    data = DataSet(run=RUN, root=f"s3bench/{RUN}/")
+    rules = RunRules(manner=Manner(), data=data, trace=trace, is_over=is_over, keeps_rows=keeps_rows)
     return LoadRun(cast("WorkerPool", pool), TARGET, rules, inventory or Inventory())
 
 
@@ -132,6 +135,23 @@ def test_an_aggregation_comes_once_for_every_second() -> None:
         aggregation.status().second for aggregation in run_on(pool).measure(Phase(jobs=(job(OperationKind.PUT),)))
     ]
     assert aggregations == [1, 2, 3]
+
+
+def test_the_last_part_of_a_second_comes_although_only_one_of_the_workers_had_it() -> None:
+    def answer(order: BeginPhase) -> Iterable[Told]:
+        del order
+        loop = closed_loop(length_ns=NS // 10, end_ns=5 * NS // 2, workers=2, kind=OperationKind.PUT)
+        told = records(loop, end_ns=5 * NS // 2, workers=2)
+        first, second = endings(loop, end_ns=5 * NS // 2, workers=2)
+        yield from told[:-1]  # the other one ended with its second
+        yield from (first, second)
+
+    kept: list[int] = []
+    for aggregation in run_on(answering(FakePool(2), answer), keeps_rows=True).measure(
+        Phase(jobs=(job(OperationKind.PUT, threads=2),))
+    ):
+        kept.extend(second.second for _, second in aggregation.take_rows())
+    assert kept == [0, 1, 2]
 
 
 def test_workers_are_told_once_that_it_is_over() -> None:

@@ -13,7 +13,7 @@ import pytest
 from s3bench.errors import BadInput, MachineError
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.aggregation.slo import parse_slo
-from s3bench.load.engine.message import BeginPhase, RequestTarget, WorkerLost
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, RequestTarget, WorkerLost
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.profile.sizes import fixed
@@ -22,6 +22,7 @@ from s3bench.load.session.session import Beginning, Event, Measured, Session, Te
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
 from tests.load.fakepool import FakePool, Told, doing
+from tests.load.simulated import NS, Operation, endings, records
 
 RUN = "0123456789ab"
 FORMER = "ba9876543210"
@@ -413,3 +414,98 @@ def test_a_search_without_enough_operations_goes_up_and_ends_undecided(
     assert isinstance(found, HighestRate)
     assert (found.rate_per_s, found.is_undecided) == (None, True)
     assert "errors<0.1% needs 3,000 operations" in found.words
+
+
+def test_a_search_against_a_server_that_answers_nothing_tries_no_higher_rate(
+    pools: list[FakePool], tmp_path: Path
+) -> None:
+    def hanging(order: BeginPhase) -> Iterator[Told]:
+        end_ns = 2 * NS
+        begun = [Operation(start_ns=number, end_ns=2 * end_ns, kind=OperationKind.PUT) for number in range(4)]
+        yield from records(begun, end_ns=end_ns)
+        yield from endings(begun, end_ns=end_ns)
+
+    putting = msgspec.structs.replace(
+        phase("write", OperationKind.PUT, operations=None, rate=Rate(per_s=16.0)), duration_s=2.0
+    )
+    with session_of(tmp_path, putting, slo=parse_slo("p50<10s")) as session:
+        pools[0].answer = hanging
+        events = list(session.events())
+    rates = [order.phase.jobs[0].rate.per_s for order in pools[0].begun if order.phase.jobs[0].rate]
+    assert rates[:3] == [16.0, 8.0, 4.0]
+    assert max(rates) == 16.0
+    found = events[-1]
+    assert isinstance(found, HighestRate)
+    assert (found.rate_per_s, found.is_undecided) == (None, False)
+
+
+def interrupted_search(pools: list[FakePool], directory: Path, *, at: str) -> list[Event]:
+    """A search up to 300 operations a second, without a rate to begin with, interrupted while `at` runs."""
+    over: list[bool] = []
+
+    def answer(order: BeginPhase) -> Iterable[Told]:
+        if order.phase.name.startswith(at):
+            over.append(True)
+        return serving(300.0)(order)
+
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
+    with session_of(directory, reading, slo=parse_slo("errors<1%"), is_over=lambda: bool(over)) as session:
+        pools[0].answer = answer
+        return list(session.events())
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ("writing", ["writing 20 objects of 1000B"]),
+        ("closed loop", ["writing 20 objects of 1000B", "a closed loop, to find the first rate", "found"]),
+    ],
+)
+def test_an_interrupted_search_begins_nothing_more(
+    pools: list[FakePool], tmp_path: Path, at: str, words: list[str]
+) -> None:
+    assert list(told(interrupted_search(pools, tmp_path, at=at))) == words
+
+
+def test_the_rate_at_which_a_search_was_interrupted_has_no_verdict(pools: list[FakePool], tmp_path: Path) -> None:
+    events = interrupted_search(pools, tmp_path, at="400.0")
+    assert [each.phase.name for each in events if isinstance(each, Measured)][-1] == "400.0 operations/s"
+    found = events[-1]
+    assert isinstance(found, HighestRate)
+    assert (found.rate_per_s, found.is_limit) == (200.0, False)
+    assert found.words.startswith("at least 200.0/s held; nothing higher was tried")
+
+
+def test_writes_without_a_response_are_counted_over_the_whole_run(pools: list[FakePool], tmp_path: Path) -> None:
+    def answer(order: BeginPhase) -> Iterator[Told]:
+        for each in doing(order):
+            yield msgspec.structs.replace(each, unanswered=2) if isinstance(each, PhaseEnded) else each
+
+    with session_of(tmp_path, phase("read", OperationKind.GET, OperationKind.PUT), loops=2) as session:
+        pools[0].answer = answer
+        assert session.unanswered == 0
+        list(session.events())
+        assert session.unanswered == 6
+
+
+def test_the_prefix_of_listed_objects_is_what_a_list_lists(pools: list[FakePool], tmp_path: Path) -> None:
+    listed = phase("list", OperationKind.LIST, objects=None)
+    with session_of(tmp_path, listed, bucket=FakeBucket(there=7), existing="data/") as session:
+        list(session.events())
+    assert pools[0].prepared[0].data.existing == "data/"
+
+
+def test_seconds_are_kept_only_where_they_are_wanted(pools: list[FakePool], tmp_path: Path) -> None:
+    def rows(*, keeps_rows: bool) -> list[int]:
+        directory = tmp_path / str(keeps_rows)
+        directory.mkdir()
+        kept: list[int] = []
+        with session_of(directory, phase("write", OperationKind.PUT), keeps_rows=keeps_rows) as session:
+            pools[-1].answer = lambda order: doing(order, seconds=2)
+            for event in session.events():
+                if isinstance(event, PhaseAggregation):
+                    kept.extend(second.second for _, second in event.take_rows())
+        return kept
+
+    assert rows(keeps_rows=True) == [0, 1]
+    assert rows(keeps_rows=False) == []

@@ -32,7 +32,10 @@ def ours() -> list[str]:
     )
     return [
         *header,
-        *(loop_line(each, loop=1) for each in (PUTS, GETS, DELETES)),
+        *(
+            loop_line(each, loop=1, window_s=window_s)
+            for each, window_s in ((PUTS, 60.845), (GETS, 60.8), (DELETES, 3.0617))
+        ),
         COMPLETED,
     ]
 
@@ -47,7 +50,7 @@ def test_other_figures_have_the_grammar_of_the_example(number: int, of: object) 
     pattern = grammar(EXAMPLE[number])
     assert pattern.fullmatch(EXAMPLE[number])
     for operations, window_s, size in ((1, 0.01, 1), (123_456, 12.34, 4096), (17, 1000.0, 5 << 30), (0, 1.0, MIB)):
-        line = loop_line(load(kind, operations=operations, window_s=window_s, size=size), loop=3)
+        line = loop_line(load(kind, operations=operations, window_s=window_s, size=size), loop=3, window_s=window_s)
         assert pattern.fullmatch(line), line
 
 
@@ -62,9 +65,15 @@ def test_the_secret_is_nowhere() -> None:
 
 
 def test_failures_count_in_no_figure() -> None:
-    assert loop_line(load(operations=100, window_s=10.0, size=MIB, failed=900), loop=1) == (
+    found = load(operations=100, window_s=10.0, size=MIB, failed=900)
+    assert loop_line(found, loop=1, window_s=10.0) == (
         "Loop 1: GET time 10.0 secs, objects = 100, speed = 10MB/sec, 10.0 operations/sec."
     )
+
+
+def test_a_phase_without_a_success_took_as_long_as_it_did() -> None:
+    line = loop_line(load("put", operations=0, failed=9), loop=1, window_s=2.5)
+    assert line == "Loop 1: PUT time 2.5 secs, objects = 0, speed = 0B/sec, 0.0 operations/sec."
 
 
 @pytest.mark.parametrize(

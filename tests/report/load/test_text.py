@@ -152,6 +152,14 @@ def test_time_without_service_is_told_with_the_seconds() -> None:
     assert "unfinished: get: 2 operations in flight at the end, the oldest for 8.00 s, 0 of them succeeded" in text
 
 
+def test_without_any_success_the_time_without_service_is_of_the_measured_window() -> None:
+    """Which is shorter than the seconds that are kept: these have the warm-up, too."""
+    seconds = tuple(second(number, operations=0) for number in range(13))
+    down = load(operations=0, failed=9, error_rate=1.0, without_service=9.0, seconds=seconds)
+    text = render_load(document(result("load.get", down)), width=100, color=False)
+    assert "no service: get: no operation succeeded for 9.0 s of 10.0 s\n" in text
+
+
 def test_doubts_are_told_once_with_their_result() -> None:
     broken = "16.0 operations were in flight on average, but rate and latencies give 14.0 (Little's law)"
     one = result("load.get", load(), dimensions=[{"threads": "4"}], warnings=[broken])
