@@ -14,7 +14,6 @@ the bar: at least 19 of 20 found, and as many wrong as the stated error allows.
 """
 
 import argparse
-import json
 import os
 import random
 import sys
@@ -24,15 +23,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import kept
+from bars import met_or_missed
+
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.bisect.live import measurer, run_bisection
 from s3bench.bisect.search import Bisection, ComparisonResult, Ending, SearchResult
 from s3bench.cli.bisect.options import PAIRS
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import Policy
@@ -69,15 +72,12 @@ CONDITIONS = {
 def run_campaign(name: str, client: str, runs: int) -> None:
     """Append runs to the condition's file until it has `runs`."""
     file = DATA / f"{name}.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
     spec = parse_client_spec(client)
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definition = plan.cells[0].definition
-    for number in range(len(told_in(file)), runs):
+    definition = runnable(spec, (), select=SELECT, suite="full")[0]
+    for number in range(len(kept.read(file)), runs):
         outcome = one_run(CONDITIONS[name], found, definition)
-        with file.open("a") as out:
-            out.write(json.dumps({"condition": name, "client": found.label, **outcome}, separators=(",", ":")) + "\n")
+        kept.append(file, {"condition": name, "client": found.label, **outcome})
         words = f"planted at {outcome['planted']}, {outcome['ending']} {outcome['last']} to {outcome['first']}"
         print(f"{number + 1}/{runs} {name}: {words}; {outcome['seconds']} s", flush=True)
 
@@ -87,10 +87,10 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
     seed = random.SystemRandom().randrange(2**32)
     first = random.Random(seed).randrange(1, VERSIONS)
     started_s = time.monotonic()
-    with open_bench(stub_with_injection(found.engine)) as bench:
+    with open_bench(stub_with_injection(known_client(found.kind).engine)) as bench:
         usual = calibrate(bench, definition, found, SETTINGS)
         injection = FaultInjection(
-            spin_s=condition.time * usual.total_s, hold_bytes=round(condition.memory * (usual.peak_bytes or 0))
+            turns=round(condition.time * usual.turns), hold_bytes=round(condition.memory * (usual.peak_bytes or 0))
         )
         idle, faulty = (Conditions(env=inspection_variables(injection=each)) for each in (FaultInjection(), injection))
         measure = measurer(
@@ -140,11 +140,6 @@ def in_short(answer: ComparisonResult) -> dict[str, Any]:
     }
 
 
-def told_in(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file; none when it is not there."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
 def is_right(told: dict[str, Any], condition: Condition) -> bool:
     """Whether a run said what is true, to the version."""
     if not condition.time and not condition.memory:
@@ -164,7 +159,7 @@ def summarize() -> int:
     """Print what each condition says against the bar; 1 when it is missed."""
     missed = 0
     for name, condition in CONDITIONS.items():
-        told = told_in(DATA / f"{name}.jsonl")
+        told = kept.read(DATA / f"{name}.jsonl")
         if not told:
             continue
         right = sum(is_right(each, condition) for each in told)
@@ -177,7 +172,7 @@ def summarize() -> int:
         print(
             f"{name:10} {told[0]['client']}: right {right} of {len(told)} ({low:.0%} to {high:.0%}), wrong {wrong}; "
             f"{counts:.1f} comparisons, {median(each['seconds'] for each in told):.0f} s, sigma "
-            f"{median(sigmas) if sigmas else 0:.1%}: {'met' if is_met else 'MISSED'}"
+            f"{median(sigmas) if sigmas else 0:.1%}: {met_or_missed(is_met)}"
         )
     return int(missed > 0)
 
@@ -185,10 +180,10 @@ def summarize() -> int:
 def main() -> int:
     """Run a campaign, or tell what they showed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--condition", choices=tuple(CONDITIONS), default="time+15%")
+    parser.add_argument("--condition", choices=tuple(CONDITIONS), default="time+15%", help="default time+15%%")
     parser.add_argument("--client", default="crt-python", help="a client in Python, since a fault is planted into it")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--runs", type=int, default=20, help="wanted, those that are there included (default 20)")
+    parser.add_argument("--summary", action="store_true", help="print what the files say; run nothing")
     options = parser.parse_args()
     if options.summary:
         return summarize()

@@ -18,11 +18,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from bars import met_or_missed
 
 import s3bench
-from s3bench.cli.load.view import standing_line
+from s3bench.cli.load.view import status_line
 from s3bench.cluster.message import PROTOCOL
-from s3bench.cluster.preflight import muster
+from s3bench.cluster.preflight import run_preflight
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.aggregation.measurements import results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
@@ -43,8 +44,8 @@ _SHAPES = 16
 _RUN = "0123456789ab"
 
 
-class SimulatedTally(msgspec.Struct, frozen=True, tag="Tally"):
-    """A `Tally` whose streams are encoded already."""
+class SimulatedRecord(msgspec.Struct, frozen=True, tag="IntervalRecord"):
+    """An `IntervalRecord` whose streams are encoded already."""
 
     worker: int
     second: int
@@ -62,7 +63,7 @@ class SimulatedTally(msgspec.Struct, frozen=True, tag="Tally"):
 class SimulatedReports(msgspec.Struct, frozen=True):
     """`Reports`, in their fields' order."""
 
-    reports: tuple[SimulatedTally | PhaseEnded | PhasePrepared | PhaseReady, ...]
+    reports: tuple[SimulatedRecord | PhaseEnded | PhasePrepared | PhaseReady, ...]
     dropped: int = 0
 
 
@@ -79,13 +80,13 @@ class Fleet:
         self.record_bytes = len(self._streams[0])
         self._start_ns: int | None = None
 
-    def ask(self, question: str, told: Mapping[int, tuple[Any, ...]], *, limit_s: float) -> dict[int, Any]:
+    def call(self, method: str, arguments: Mapping[int, tuple[Any, ...]], *, limit_s: float) -> dict[int, Any]:
         """Answer at once."""
         del limit_s
         begun_s = time.thread_time()
-        if question == "start":
-            self._start_ns = min(words[1] for words in told.values())
-        answers = {node: self._answer(question, node, words) for node, words in told.items()}
+        if method == "start":
+            self._start_ns = min(words[1] for words in arguments.values())
+        answers = {node: self._answer(method, node, words) for node, words in arguments.items()}
         self.cpu_s += time.thread_time() - begun_s
         return answers
 
@@ -93,14 +94,15 @@ class Fleet:
         match question:
             case "facts":
                 programs = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3"}
-                return {**programs, "cores": 1, "machine": {}, "niceness": 0, "warnings": ()}
+                capacity = {"descriptors": 20_000, "ports": None, "memory_bytes": None}
+                return {**programs, "cores": 1, "machine": {}, "capacity": capacity, "niceness": 0, "warnings": ()}
             case "clock":
                 return time.monotonic_ns(), time.time_ns()
             case "reports":
                 return msgspec.msgpack.encode(SimulatedReports(reports=self._since(node, words[0])))
         return None
 
-    def _since(self, node: int, number: int) -> tuple[SimulatedTally | PhaseEnded | PhasePrepared | PhaseReady, ...]:
+    def _since(self, node: int, number: int) -> tuple[SimulatedRecord | PhaseEnded | PhasePrepared | PhaseReady, ...]:
         if number == 0:
             return (PhasePrepared(pid=1),)
         if number == 1:
@@ -112,8 +114,8 @@ class Fleet:
         is_over = passed == self._seconds and number - 2 <= passed
         return (*records, _ended(node, passed)) if is_over else records
 
-    def _record(self, node: int, second: int) -> SimulatedTally:
-        return SimulatedTally(
+    def _record(self, node: int, second: int) -> SimulatedRecord:
+        return SimulatedRecord(
             worker=node,
             second=second,
             length_ns=NS,
@@ -150,7 +152,7 @@ def memory_bytes(name: str) -> int:
 def measure(nodes: int, *, seconds: int, samples: int) -> bool:
     """Run a phase on so many nodes, print a line, and tell whether it is within the bars."""
     fleet = Fleet(nodes, seconds=seconds, samples=samples)
-    pool = ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=nodes))
+    pool = ClusterWorkerPool(fleet, run_preflight(fleet, workers_per_node=1, threads=nodes))
     mix = (Share(kind=OperationKind.GET), Share(kind=OperationKind.PUT))
     phase = Phase(name="mixed", jobs=(Job(mix=mix, sizes=fixed(4096), threads=nodes, objects=1),), duration_s=seconds)
     rules = RunRules(manner=Manner(), data=DataSet(run=_RUN, root=f"s3bench/{_RUN}/"))
@@ -159,7 +161,7 @@ def measure(nodes: int, *, seconds: int, samples: int) -> bool:
     fleet.cpu_s, begun_cpu_s, begun_s = 0.0, time.process_time(), time.monotonic()
     aggregation: PhaseAggregation | None = None
     for aggregation in load.measure(phase):
-        standing_line(aggregation.status())
+        status_line(aggregation.status())
     assert aggregation is not None
     passed_s, phase_cpu_s = time.monotonic() - begun_s, time.process_time() - begun_cpu_s - fleet.cpu_s
     begun_cpu_s = time.process_time()
@@ -184,14 +186,14 @@ def main() -> None:
     """Measure each number of nodes in turn; exits with 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nodes", nargs="*", type=int, default=[10, 100, 1000])
-    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--seconds", type=int, default=20, help="of the phase (default 20)")
     parser.add_argument("--samples", type=int, default=1000, help="operations a node and second")
     options = parser.parse_args()
     print(f"two kinds, {options.samples:,} operations a node and second, {options.seconds} s; memory at the start: "
           f"{memory_bytes('VmRSS') / 1e6:.0f} MB")  # fmt: skip
     print(" nodes  record KiB    cores  us node-second  end s   peak MB")
     within = [measure(nodes, seconds=options.seconds, samples=options.samples) for nodes in options.nodes]
-    print(f"bar: {CORES_MAX:g} core and {MEMORY_BYTES_MAX / 1e6:.0f} MB: {'met' if all(within) else 'missed'}")
+    print(f"bar: {CORES_MAX:g} core and {MEMORY_BYTES_MAX / 1e6:.0f} MB: {met_or_missed(all(within))}")
     raise SystemExit(not all(within))
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from bars import met_or_missed
 from botocore.config import Config
 from peers import (
     LARGE_BYTES,
@@ -192,7 +193,7 @@ def _run(case: Case, options: argparse.Namespace) -> bool:
     print(
         f"{case.name} beside {case.peer.name:9}: requests per CPU second {by_cpu:6.2f} times, requests per second "
         f"{by_rate:6.2f} times; {'CPU' if case.by_cpu else 'rate'} counts, bar {case.bar:g}: "
-        f"{'met' if ratio >= case.bar else 'MISSED'}  "
+        f"{met_or_missed(ratio >= case.bar)}  "
         f"({ours.requests_per_s:.0f}/s beside {theirs.requests_per_s:.0f}/s, "
         f"{ours.server_cpu_us:.1f} us beside {theirs.server_cpu_us:.1f} us)",
         flush=True,

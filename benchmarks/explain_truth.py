@@ -24,7 +24,6 @@ cli-classic@DIR is an aws-cli v1 of `pip install --target DIR awscli`.
 
 import argparse
 import importlib
-import json
 import os
 import sys
 import time
@@ -35,15 +34,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
+import kept
+from bars import met_or_missed
 from planting.causes import OF_MEMORY, CauseName, Planted, plant, turns_per_second
 from planting.copies import Copies, make_copies, places_of
 
 from s3bench.bench.local import LocalBench, open_bench
 from s3bench.bench.runner import ClientRunner, Conditions, Settings
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, S3BenchError
@@ -133,8 +134,7 @@ def rank_of(causes: Sequence[Cause], planted: Planted, new_lines: Mapping[str, S
 def bench_for(found: FoundClient) -> Iterator[tuple[LocalBench, Definition]]:
     """A bench whose stub also answers what is planted, and the benchmark."""
     spec = parse_client_spec(found.kind)
-    plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definition = plan.cells[0].definition
+    definition = runnable(spec, (), select=SELECT, suite="full")[0]
     definition = replace(definition, responses=(*(definition.responses or ()), *ANSWERS))
     with open_bench(stub_with_injection(known_client(found.kind).engine)) as bench:
         yield bench, definition
@@ -194,8 +194,7 @@ def _told(cause: Cause) -> dict[str, Any]:
 
 def campaign(trials: Sequence[Trial], explain: Explainer, *, time_limit_s: float, file: Path = DATA) -> None:
     """Append the outcomes of the trials that are not in the file yet, until the time is over."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    done = {(each["kind"], each["client"], each["seed"]) for each in outcomes(file)}
+    done = {(each["kind"], each["client"], each["seed"]) for each in kept.read(file)}
     left = [trial for trial in trials if (trial.kind, trial.client, trial.seed) not in done]
     end_s, speed = time.monotonic() + time_limit_s, turns_per_second()
     for client in dict.fromkeys(trial.client for trial in left):
@@ -205,8 +204,7 @@ def campaign(trials: Sequence[Trial], explain: Explainer, *, time_limit_s: float
                 if time.monotonic() > end_s:
                     return
                 line = ask(bench, found, definition, trial, explain, speed)
-                with file.open("a") as out:
-                    out.write(json.dumps(line, separators=(",", ":")) + "\n")
+                kept.append(file, line)
                 print(f"{_tag(trial)}: {_said(line)}, {line['seconds']} s", flush=True)
 
 
@@ -278,11 +276,6 @@ def _requests(run: Measurement) -> float:
     return float(sum(run.requests_by_kind.values()))
 
 
-def outcomes(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file; none when it is not there."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
 def summarize(lines: Sequence[Mapping[str, Any]]) -> int:
     """Print how often each kind was found, and the bars; 1 when one is missed."""
     planted = [line for line in lines if line["kind"] != NOTHING]
@@ -319,7 +312,7 @@ def _bar(what: str, count: int, total: int, bar: float) -> bool:
         return True
     low, high = wilson(count, total)
     is_met = count >= bar * total
-    print(f"{what}: {count} of {total} ({low:.0%} to {high:.0%}), bar {bar:.0%}: {'met' if is_met else 'MISSED'}")
+    print(f"{what}: {count} of {total} ({low:.0%} to {high:.0%}), bar {bar:.0%}: {met_or_missed(is_met)}")
     return is_met
 
 
@@ -348,13 +341,13 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=TRIALS, help="in all; those that are there included")
     parser.add_argument("--null", type=int, default=NULLS, metavar="TRIALS", help="trials with nothing planted")
     parser.add_argument("--check", action="store_true", help="run both copies, and show what the cause changes")
-    parser.add_argument("--explainer", default=EXPLAINER, metavar="MODULE:FUNCTION")
-    parser.add_argument("--max-time", type=float, default=float("inf"), metavar="SECONDS")
+    parser.add_argument("--explainer", default=EXPLAINER, metavar="MODULE:FUNCTION", help="what is asked")
+    parser.add_argument("--max-time", type=float, default=float("inf"), metavar="SECONDS", help="begin no more then")
     parser.add_argument("--file", type=Path, default=DATA, help="where outcomes are appended")
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--summary", action="store_true", help="print what the file says; run nothing")
     options = parser.parse_args()
     if options.summary or not options.client:
-        return summarize(outcomes(options.file))
+        return summarize(kept.read(options.file))
     kinds = options.kind or list(CauseName)
     trials = list(trials_of(options.client, kinds=kinds, trials=options.trials, nulls=options.null))
     try:
@@ -366,7 +359,7 @@ def main() -> int:
     except S3BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return int(error.exit_code)
-    return summarize(outcomes(options.file))
+    return summarize(kept.read(options.file))
 
 
 if __name__ == "__main__":

@@ -94,9 +94,15 @@ def _findings(run: dict[str, Any]) -> dict[str, str]:
 def main() -> int:
     """Run what is missing, then sum up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pair", nargs=2, action="append", metavar=("BASELINE", "CANDIDATE"))
-    parser.add_argument("--repetitions", type=int, default=2)
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument(
+        "--pair",
+        nargs=2,
+        action="append",
+        metavar=("BASELINE", "CANDIDATE"),
+        help="instead of the pairs of this script",
+    )
+    parser.add_argument("--repetitions", type=int, default=2, help="of each pair (default 2)")
+    parser.add_argument("--summary", action="store_true", help="print what was found; run nothing")
     options = parser.parse_args()
     if not options.summary:
         for repetition in range(1, options.repetitions + 1):

@@ -78,7 +78,7 @@ def ended(log_ratios: Sequence[float], policy: Policy) -> ClientCellEvidence:
     cell = ClientCellEvidence(name="benchmark")
     for pairs in policy.looks.pairs:
         cell = replace(cell, pairs=whole[:pairs])
-        if not decide_rows([cell], policy).undecided:
+        if not decide_rows([cell], policy).needs.undecided:
             break
     return cell
 

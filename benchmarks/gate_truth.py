@@ -17,7 +17,6 @@ again. `--summary` prints what all files say, with Wilson intervals, held agains
 
 import argparse
 import datetime as dt
-import json
 import math
 import os
 import random
@@ -33,13 +32,16 @@ from pathlib import Path
 from statistics import median, quantiles, stdev
 from typing import Any
 
+import kept
+from bars import met_or_missed
+
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Conditions, Settings
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.gate.conclusion import conclude
@@ -151,7 +153,6 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
     """Append outcomes to the condition's file until it has `gates` of this client and delay, or the time is over."""
     condition = CONDITIONS[name]
     file = DATA / f"{name}.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
     spec = parse_client_spec(client_text)
     plants_work = condition.time > 0 and spec.kind != "s5cmd"
     done = sum(
@@ -162,8 +163,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
         for outcome in outcomes(file)
     )
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definitions = tuple(delayed(cell.definition, delay_s) for cell in plan.cells)
+    definitions = tuple(delayed(each, delay_s) for each in runnable(spec, (), select=SELECT, suite="full"))
     end_s = time.monotonic() + time_limit_s
     with open_bench(stub_server()) as bench:
         root = bench.root
@@ -196,28 +196,17 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
                 "seconds": round(time.monotonic() - started_s, 1),
                 "load": round(os.getloadavg()[0], 2),
             }
-            with file.open("a") as out:
-                out.write(json.dumps(told, separators=(",", ":")) + "\n")
+            kept.append(file, told)
             print(f"{number + 1}/{gates} {name} {found.label}: {told['verdict']} {told['seconds']} s", flush=True)
 
 
 def run_instructions(client_text: str, gates: int) -> None:
     """Append gates on instructions alone to their file, in turn without a change and with 0.5 % planted."""
     file = DATA / "instructions.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
     policy = Policy(metrics=(), exact=("instructions",))
     spec = parse_client_spec(client_text)
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(
-        read_suite(()),
-        clients=(spec,),
-        select=INSTRUCTIONS_SELECT,
-        num_chunks=1,
-        chunk_id=0,
-        iterations=1,
-        warmup=1,
-    )
-    definition = plan.cells[0].definition
+    definition = runnable(spec, (), select=INSTRUCTIONS_SELECT, suite="full")[0]
     with open_bench(stub_server()) as bench, bench.workspace(definition.environment) as runner_of:
         inspector = find_inspector(bench.root / "inspection", policy)
         assert inspector is not None
@@ -248,8 +237,7 @@ def run_instructions(client_text: str, gates: int) -> None:
             conclusion = conclude([cell], policy, today=dt.datetime.now(dt.UTC).date())
             counts = {side: [each.instructions for each in seen] for side, seen in sides.items()}
             told = {"client": found.label, "planted": bool(fault), "verdict": conclusion.verdict, "counts": counts}
-            with file.open("a") as out:
-                out.write(json.dumps(told, separators=(",", ":")) + "\n")
+            kept.append(file, told)
             print(f"{number + 1}/{2 * gates} instructions, planted {bool(fault)}: {conclusion.verdict}", flush=True)
 
 
@@ -302,9 +290,8 @@ def outcomes(file: Path) -> list[dict[str, Any]]:
     Outcomes that are not `is_adjusted` come from before times were adjusted for the machine. Where `planted_is_work` is
     not there, seconds of CPU time were planted into Python clients: a smaller share while the machine was slow.
     """
-    lines = file.read_text().splitlines() if file.exists() else []
     missing = {"delay_s": 0.0, "is_adjusted": False, "planted_is_work": False, "planted_s": 0.0}
-    return [missing | json.loads(line) for line in lines]
+    return [missing | line for line in kept.read(file)]
 
 
 def summarize() -> int:
@@ -339,7 +326,7 @@ def _instructions(told: list[dict[str, Any]]) -> bool:
     is_met = caught == len(planted) and not alarms and spread < 0.0001
     print(
         f"instructions {told[0]['client']}: spread of {len(usual)} equal runs {spread:.4%} (bar 0.01 %); +0.5 % caught "
-        f"{_share(caught, len(planted))}, false alarms {_share(alarms, len(clean))}: {'met' if is_met else 'MISSED'}"
+        f"{_share(caught, len(planted))}, false alarms {_share(alarms, len(clean))}: {met_or_missed(is_met)}"
     )
     return is_met
 
@@ -362,11 +349,11 @@ def _false_alarms(told: list[dict[str, Any]]) -> bool:
         sigmas = [sigma for outcome in told for sigma in _sigmas(outcome, metric).values()]
         low, middle, high = quantiles(sigmas, n=4)
         print(f"           pair sigma of {metric}: median {middle:.1%}, half of them {low:.1%} to {high:.1%}")
-    print(f"           false FAIL {_share(fails, len(told))}, bar 1 %: {'met' if is_met else 'MISSED'}")
+    print(f"           false FAIL {_share(fails, len(told))}, bar 1 %: {met_or_missed(is_met)}")
     for outcome in told:
         if outcome["verdict"] in {"FAIL", "INVALID"}:
             print(f"           {outcome['verdict']}: {outcome['reasons']}")
-    print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
+    print(f"           mean pairs at most half of the cap: {met_or_missed(economical)}")
     return is_met and economical
 
 
@@ -380,7 +367,7 @@ def _power(name: str, told: list[dict[str, Any]]) -> bool:
     print(
         f"           pair sigma {median(sigmas):.1%} ({sigmas[0]:.1%} to {sigmas[-1]:.1%}); where it is at most "
         f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
-        f"PASS {_share(passes, len(told))}, bar 5 %: {'met' if is_met else 'MISSED'}"
+        f"PASS {_share(passes, len(told))}, bar 5 %: {met_or_missed(is_met)}"
     )
     if sizes := [size for outcome in told if (size := _size(outcome)) is not None]:
         near = sum(abs(size - 1) <= SIZE_BAR for size in sizes)
@@ -423,9 +410,9 @@ def main() -> int:
     parser.add_argument("--delay", type=float, default=0.0, metavar="SECONDS", help="before every response")
     parser.add_argument("--gates", type=int, default=400, help="outcomes wanted, those that are there included")
     parser.add_argument("--instructions", type=int, metavar="GATES", help="gates on instructions, of each kind")
-    parser.add_argument("--instructions-client", default="cli-classic")
-    parser.add_argument("--max-time", type=float, default=math.inf, metavar="SECONDS")
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--instructions-client", default="cli-classic", help="default cli-classic")
+    parser.add_argument("--max-time", type=float, default=math.inf, metavar="SECONDS", help="begin no more gates then")
+    parser.add_argument("--summary", action="store_true", help="print what the files say (also the default)")
     options = parser.parse_args()
     end_s = time.monotonic() + options.max_time
     for name in options.condition or ():

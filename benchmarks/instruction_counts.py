@@ -16,7 +16,8 @@ import os
 import sys
 from pathlib import Path
 from statistics import median
-from typing import Any
+
+import kept
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
@@ -58,16 +59,14 @@ def count(client_text: str, select: str, runs: int) -> None:
                         "counter": inspector.counter.name,
                         "instructions": seen.instructions,
                     }
-                    with FILE.open("a") as out:
-                        out.write(json.dumps(told, separators=(",", ":")) + "\n")
+                    kept.append(FILE, told)
                     print(json.dumps(told), flush=True)
 
 
 def counted() -> dict[tuple[str, str], list[int]]:
     """All counts by client and benchmark, in the order in which they were made."""
     found: dict[tuple[str, str], list[int]] = {}
-    lines: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    for line in lines:
+    for line in kept.read(FILE):
         found.setdefault((line["client"], line["benchmark"]), []).append(line["instructions"])
     return found
 
@@ -93,10 +92,10 @@ def _order(label: str) -> tuple[str, tuple[int, ...]]:
 def main() -> int:
     """Count, or print what was counted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clients", nargs="*", metavar="CLIENT[@VERSION]")
-    parser.add_argument("--runs", type=int, default=4)
-    parser.add_argument("-k", dest="select", default=SELECT)
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("clients", nargs="*", metavar="CLIENT[@VERSION]", help="default: print what was counted")
+    parser.add_argument("--runs", type=int, default=4, help="of each benchmark, those that are there included")
+    parser.add_argument("-k", dest="select", default=SELECT, metavar="SELECT", help="the benchmarks")
+    parser.add_argument("--summary", action="store_true", help="print what was counted after it too")
     options = parser.parse_args()
     for client in options.clients:
         count(client, options.select, options.runs)

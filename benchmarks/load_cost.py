@@ -29,6 +29,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bars import met_or_missed
+
 from s3bench.clients.environment import Credentials
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import BeginPhase, PreparePhase, RequestTarget
@@ -50,6 +52,11 @@ OBJECTS = {SMALL: 1000, LARGE: 8}
 HERE = Path(__file__).parent
 LIMIT_S = 120.0
 KEYS = Credentials(access_key="benchmark", secret_key="not-a-secret-at-all")  # noqa: S106 (it is none)
+PEERS_KEYS = {
+    "AWS_ACCESS_KEY_ID": KEYS.access_key,
+    "AWS_SECRET_ACCESS_KEY": KEYS.secret_key,
+    "AWS_REGION": "us-east-1",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +263,7 @@ def _measure(case: Case, options: argparse.Namespace) -> bool:
         verdict = ""
         if bar is not None:
             held = held and ratio <= bar
-            verdict = f"  bar {bar:.3f}: {'held' if ratio <= bar else 'MISSED'}"
+            verdict = f"  bar {bar:.3f}: {met_or_missed(ratio <= bar)}"
         print(
             f"  {name:26s} {statistics.median(values):9.3f}  {statistics.median(rates[name]):10.0f} requests/s"
             f"  ours/its {ratio:6.3f} ({min(pairs):.3f} to {max(pairs):.3f}){verdict}",
@@ -316,7 +323,7 @@ class Peers:
         return {"C": run}
 
     def scripted(self, verb: str, key: str, names: tuple[str, ...], sizes: Sizes) -> dict[str, Run]:
-        """The S3 clients of Python's, each in a process of its own (load_cost_peers.py)."""
+        """The S3 clients of Python's, each in a process of its own (load_peers.py)."""
         if self._python is None:
             return self._lacking(f"{', '.join(names)} (--peers)")
         runs = {}
@@ -329,10 +336,11 @@ class Peers:
 
     def _script(self, name: str, verb: str, key: str, sizes: Sizes) -> Run:
         def run(seconds: float) -> Cost:
-            words = [name, verb, self._server.url, BUCKET, key, str(sizes.slots[0]), str(CONNECTIONS), str(seconds)]
+            numbers = (str(sizes.slots[0]), str(CONNECTIONS), str(seconds))
+            words = (name, verb, self._server.url, BUCKET, key, "0", *numbers)
             said = subprocess.run(
-                [str(self._python), HERE / "load_cost_peers.py", *words],
-                check=True, capture_output=True, text=True, timeout=LIMIT_S,
+                [str(self._python), HERE / "load_peers.py", *words],
+                env={**os.environ, **PEERS_KEYS}, check=True, capture_output=True, text=True, timeout=LIMIT_S,
             )  # fmt: skip
             return Cost(**json.loads(said.stdout))
 

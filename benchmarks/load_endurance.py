@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import psutil
+from bars import met_or_missed
 from load_throughput_ruler import BUCKET, keyed
 
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -89,7 +90,7 @@ class Bars:
 
     def hold(self, what: str, *, held: bool) -> None:
         """Print a bar's verdict and keep it."""
-        print(f"  {'held' if held else 'MISSED'}: {what}", flush=True)
+        print(f"  {met_or_missed(held)}: {what}", flush=True)
         if not held:
             self.missed.append(what)
 

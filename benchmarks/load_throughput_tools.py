@@ -237,7 +237,7 @@ def _python(python: str, name: str) -> Make:
             return None
         prefix, keys = (case.prefix, len(case.keys)) if case.verb == "get" else (f"{name}/", case.put_keys)
         numbers = (str(keys), str(case.size_bytes), str(case.threads // 2), str(seconds))
-        script = str(HERE / "load_throughput_peers.py")
+        script = str(HERE / "load_peers.py")
         words = (python, script, name, case.verb, case.served.url, BUCKET, prefix, *numbers)
         return Command(words=(words, words), environment=keyed(case.served.url, case.served.ca_bundle))
 

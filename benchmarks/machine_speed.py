@@ -12,7 +12,6 @@ and total time.
 """
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -21,14 +20,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import kept
 from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.gate.evidence import ClientCellEvidence, RunPair
 from s3bench.gate.paired_series import series_of
@@ -52,8 +52,7 @@ def run_campaign(client_text: str, select: str) -> dict[str, Any]:
     """Run forty pairs of the first benchmark selected; return their figures."""
     spec = parse_client_spec(client_text)
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(read_suite(()), clients=(spec,), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definition = plan.cells[0].definition
+    definition = runnable(spec, (), select=select, suite="full")[0]
     load_before = os.getloadavg()[0]
     with open_bench(stub_server()) as bench, bench.workspace(definition.environment) as runner_of:
         runner = runner_of(definition, found)
@@ -89,23 +88,21 @@ def run_campaign(client_text: str, select: str) -> dict[str, Any]:
 def main() -> int:
     """Run campaigns, or summarize them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=1, help="campaigns of each benchmark (default 1)")
     parser.add_argument("--client", help="of this client alone")
-    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--summary", action="store_true", help="print what the file says; run nothing")
     parser.add_argument("--draw", type=int, metavar="CAMPAIGN", help="its pairs, into --output")
-    parser.add_argument("--output", type=Path, default=Path("docs/gate-adjusted.svg"))
+    parser.add_argument("--output", type=Path, default=Path("docs/gate-adjusted.svg"), help="of --draw")
     options = parser.parse_args()
     if options.draw is not None:
         return draw(options.draw, options.output)
     if options.summary:
         return summarize()
-    DATA.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(options.rounds):
         for client, select in CAMPAIGNS:
             if options.client in {None, client}:
                 campaign = run_campaign(client, select)
-                with DATA.open("a") as out:
-                    out.write(json.dumps(campaign, separators=(",", ":")) + "\n")
+                kept.append(DATA, campaign)
                 print(campaign["client"], campaign["benchmark"], campaign["load"], flush=True)
     return 0
 
@@ -133,7 +130,7 @@ def draw(number: int, file: Path) -> int:
     """Draw the pairs of one campaign, as measured and adjusted."""
     import altair as alt  # noqa: PLC0415 (an extra, for this alone)
 
-    series = series_of(evidence(json.loads(DATA.read_text().splitlines()[number])), "total_time")
+    series = series_of(evidence(kept.read(DATA)[number]), "total_time")
     points = [
         {"pair": place, "change": math.expm1(value), "kind": kind}
         for kind, values in (("as measured", series.raw().worsenings), ("adjusted", series.worsenings))
@@ -154,8 +151,7 @@ def draw(number: int, file: Path) -> int:
 def summarize() -> int:
     """Print each campaign, and medians by client."""
     ratios: dict[tuple[str, str, bool], list[float]] = {}
-    for line in DATA.read_text().splitlines():
-        campaign = json.loads(line)
+    for campaign in kept.read(DATA):
         cell = evidence(campaign)
         words = f"{campaign['at']} {campaign['client']:20} load {campaign['load'][1]:4.1f}"
         for metric in ("cpu_time", "total_time"):

@@ -22,9 +22,9 @@ from statistics import median
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.gate.evidence import ClientCellEvidence, RunPair
 from s3bench.gate.paired_series import series_of
@@ -40,8 +40,8 @@ PLANTED = 0.06
 def main() -> int:
     """Measure every kind; exit 1 where the adjustment hides more than a fifth of what was planted, unnoticed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--client", default="boto3-classic")
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--client", default="boto3-classic", help="whose command is run (default boto3-classic)")
+    parser.add_argument("--pairs", type=int, default=20, help="of each kind (default 20)")
     options = parser.parse_args()
     compiler = shutil.which("cc")
     if compiler is None:
@@ -49,8 +49,7 @@ def main() -> int:
         return 4
     spec = parse_client_spec(options.client)
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definition = plan.cells[0].definition
+    definition = runnable(spec, (), select=SELECT, suite="full")[0]
     hidden = 0
     with tempfile.TemporaryDirectory() as directory, open_bench(stub_server()) as bench:
         program = f"{directory}/plant"

@@ -134,7 +134,7 @@ def nginx(directory: Path) -> Iterator[Target]:
     assert found is not None
     with subprocess.Popen([found, "-e", "stderr", "-p", str(directory), "-c", str(config)]) as process:
         try:
-            await_port(port)
+            await_port(port, process)
             yield Target(port=port, pid=process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
@@ -150,7 +150,7 @@ def serving(command: list[str], port: int, environment: Mapping[str, str] | None
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            await_port(port)
+            await_port(port, process)
             yield Target(port=port, pid=process.pid)
         finally:
             process.send_signal(signal.SIGTERM)
@@ -163,13 +163,15 @@ def free_port() -> int:
         return port
 
 
-def await_port(port: int) -> None:
-    """Wait until somebody listens."""
+def await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until somebody listens; exit where the server has ended instead."""
     deadline_s = time.monotonic() + LIMIT_S
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
+            if process.poll() is not None:
+                sys.exit(f"{process.args!r} ended with {process.returncode} before it took a connection")
             if time.monotonic() > deadline_s:
                 raise
             time.sleep(0.02)

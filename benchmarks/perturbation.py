@@ -148,13 +148,13 @@ def words(ratio: Ratio) -> str:
 def main() -> int:
     """Measure; exit 1 when a median is above its bar."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--client", default="boto3-classic")
+    parser.add_argument("--client", default="boto3-classic", help="what is run (default boto3-classic)")
     parser.add_argument("--benchmark", default="s3.cp.upload", help="its first definition in benchmarks.json is run")
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=40, help="of each comparison at least (default 40)")
     parser.add_argument("--precision", type=float, default=0.005, help="half-width of the interval to reach")
     parser.add_argument("--max-time", type=float, default=240, help="seconds for each comparison")
     parser.add_argument("--what", choices=("sampling", "probes", "speed"), action="append", help="these alone")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     options = parser.parse_args()
     definition = next(item for item in read_definitions(DEFINITIONS, known_clients()) if item.name == options.benchmark)
     off = How()

@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from bars import met_or_missed
+
 from s3bench.profiling.profile_builder import ProfileBuilder
 from s3bench.profiling.py_spy_output import ImportRoots, parse_py_spy
 from s3bench.profiling.stack_profile import Sampled
@@ -150,7 +152,7 @@ def compare_shares(profiler: PySpy, directory: Path, runs: int) -> bool:
         largest = max(largest, abs(share - traced_share))
         print(f"{name:10} {traced_share:8.2%} {share:8.2%} {(share - traced_share) * 100:+7.2f}")
     is_met = largest <= SHARES_WITHIN
-    print(f"largest difference {largest * 100:.2f} points: {'met' if is_met else 'MISSED'}")
+    print(f"largest difference {largest * 100:.2f} points: {met_or_missed(is_met)}")
     return is_met
 
 
@@ -175,7 +177,7 @@ def measure_cost(profiler: PySpy, program: Path, directory: Path, runs: int) -> 
         what = "CPU time" if name == "cpu_s" else "total time"
         print(f"{program.stem:10} {what:10} {cost[name]:+.1%} ({low:+.1%} to {high:+.1%}), {runs} pairs")
     is_met = cost["cpu_s"] < COST_BELOW
-    print(f"{program.stem:10} {median(plain_s) * 1e3:.0f} ms of CPU without: {'met' if is_met else 'MISSED'}")
+    print(f"{program.stem:10} {median(plain_s) * 1e3:.0f} ms of CPU without: {met_or_missed(is_met)}")
     return is_met
 
 

@@ -15,17 +15,17 @@ import json
 import os
 import random
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import kept
+from peers import free_port, serving
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
@@ -198,22 +198,17 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only commands with this text")
     options = parser.parse_args()
     os.environ.update(OWN_KEYS)
-    done = {(row["command"], row["way"]): row for row in _rows(options.results)}
+    done = {(row["command"], row["way"]): row for row in kept.read(options.results)}
     ways = tuple(_ways())
-    with _moto(options.moto) as moto, options.results.open("a") as results:
-        for command, way, url in _plan(ways, moto):
+    port = free_port()
+    with serving([options.moto, "-p", str(port)], port):
+        for command, way, url in _plan(ways, f"http://127.0.0.1:{port}"):
             if options.only in command and (command, way.name) not in done:
                 row = _row(command, way, url)
                 done[command, way.name] = json.loads(json.dumps({name: getattr(row, name) for name in Row.__slots__}))
-                results.write(json.dumps(done[command, way.name]) + "\n")
-                results.flush()
+                kept.append(options.results, done[command, way.name])
                 print(f"{way.name:12} {command[:60]:60} {_verdict(done[command, way.name])}", flush=True)
     return _report(list(done.values()))
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    if path.exists():
-        yield from (json.loads(line) for line in path.read_text().splitlines())
 
 
 def _ways() -> Iterator[Way]:
@@ -254,25 +249,6 @@ def _plan(ways: tuple[Way, ...], moto: str) -> Iterator[tuple[str, Way, str | No
     for command in MOTO_COMMANDS:
         for way in ways[:1] + tuple(way for way in ways if way.name == "v1"):
             yield command, way, moto
-
-
-@contextmanager
-def _moto(program: str) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen((program, "-p", str(port)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _row(command: str, way: Way, url: str | None) -> Row:
@@ -352,7 +328,7 @@ def _iterations(definition: Definition, client: FoundClient, count: int) -> Iter
     def opened(directory: Path) -> Iterator[Endpoint]:
         with stub_server()(directory) as endpoint:
             watched.append(_Watched(endpoint))
-            yield watched[0]  # type: ignore[misc]
+            yield watched[0]
 
     with open_bench(opened) as bench, bench.workspace(definition.environment) as make:
         runner = make(definition, client)

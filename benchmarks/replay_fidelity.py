@@ -212,10 +212,10 @@ def measure_memory(lines: int, directory: Path) -> bool:
 def main() -> int:
     """Measure what is asked for; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rates", default="500,2000,5000")
-    parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument("--rates", default="500,2000,5000", help="requests per second (default 500,2000,5000)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each log (default 10)")
+    parser.add_argument("--rounds", type=int, default=1, help="of all rates (default 1)")
+    parser.add_argument("--lines", type=int, default=10_000_000, help="of the log whose planning is measured; 0: none")
     parser.add_argument(
         "--directory", type=Path, default=None, help="where logs are written (2.5 GB), default: $TMPDIR"
     )

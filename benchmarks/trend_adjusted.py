@@ -17,7 +17,6 @@ possibly the machine's.
 """
 
 import argparse
-import json
 import math
 import os
 import sys
@@ -29,7 +28,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import kept
 import numpy as np
+from bars import met_or_missed
 from machine_speed import DATA as CAMPAIGNS
 from machine_speed import SETTINGS, UPLOAD
 from numpy.random import Generator
@@ -37,9 +38,9 @@ from numpy.random import Generator
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.clients.finding import find_client
-from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.results.machine_speed import CLIENT_SLOPE, log_lengthening
 from s3bench.results.measurement import Measurement
@@ -83,15 +84,14 @@ def release_of(runs: list[dict[str, Any]]) -> Release:
 def recorded() -> dict[str, tuple[Release, ...]]:
     """All releases of each source, in the order in which they ran."""
     runs: dict[str, list[dict[str, Any]]] = {}
-    for line in CAMPAIGNS.read_text().splitlines():
-        campaign = json.loads(line)
+    for campaign in kept.read(CAMPAIGNS):
         for number, pair in enumerate(campaign["pairs"]):
             for run in pair if number % 2 == 0 else reversed(pair):
                 if run["speed"]:
                     runs.setdefault(campaign["client"], []).append({**run, "speed": run["speed"][0]})
     keys = ("total_time", "cpu_time", "speed", "error", "runqueue_wait_time")
-    for line in DATA.read_text().splitlines():
-        runs.setdefault("recording", []).extend(dict(zip(keys, run, strict=True)) for run in json.loads(line)["runs"])
+    for line in kept.read(DATA):
+        runs.setdefault("recording", []).extend(dict(zip(keys, run, strict=True)) for run in line["runs"])
     return {
         name: tuple(release_of(own[start : start + RUNS]) for start in range(0, len(own) - RUNS + 1, RUNS))
         for name, own in runs.items()
@@ -166,7 +166,7 @@ def print_row(metric: str, source: Source, step: float, series: int) -> None:
         line += f" ({own['unwarned'] * scale:5.2f} without a warning)" if adjusts else ""
         line += f" found {own['found'] / own['series']:4.0%}" if step else ""
     if not step:
-        line += f"  (bar {FALSE_BAR}: {'met' if counts[True]['false'] * scale <= FALSE_BAR else 'MISSED'})"
+        line += f"  (bar {FALSE_BAR}: {met_or_missed(counts[True]['false'] * scale <= FALSE_BAR)})"
     print(line, flush=True)
 
 
@@ -174,13 +174,8 @@ def record(releases: int) -> None:
     """Record releases of boto3-classic, which nobody changes meanwhile."""
     spec = parse_client_spec("boto3-classic")
     found = find_client(spec, ClientStore.from_environment(os.environ))
-    plan = plan_runs(read_suite(()), clients=(spec,), select=UPLOAD, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definition = plan.cells[0].definition
-    with (
-        open_bench(stub_server()) as bench,
-        bench.workspace(definition.environment) as runner_of,
-        DATA.open("a") as file,
-    ):
+    definition = runnable(spec, (), select=UPLOAD, suite="full")[0]
+    with open_bench(stub_server()) as bench, bench.workspace(definition.environment) as runner_of:
         runner = runner_of(definition, found)
         runner.run_once(0, SETTINGS, "warm-up", Conditions(env={}))
         for release in range(releases):
@@ -193,14 +188,13 @@ def record(releases: int) -> None:
                 speed = each.machine_speed
                 figures = (each.total_time, each.cpu_time or 0, speed.rate, speed.error)
                 runs.append([*(round(value, 6) for value in figures), each.runqueue_wait_time])
-            file.write(json.dumps({"client": found.label, "at": round(time.time(), 1), "runs": runs}) + "\n")
-            file.flush()
+            kept.append(DATA, {"client": found.label, "at": round(time.time(), 1), "runs": runs})
 
 
 def main() -> int:
     """Record, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", type=int, metavar="RELEASES")
+    parser.add_argument("--record", type=int, metavar="RELEASES", help="record so many more instead")
     parser.add_argument("--series", type=int, default=50, help="of each source in each row (default 50)")
     options = parser.parse_args()
     if options.record:

@@ -30,7 +30,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import kept
 import numpy as np
+from bars import met_or_missed
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -91,8 +93,8 @@ def walking(random: Generator, count: int) -> Series:
 def recorded_ratios() -> tuple[Series, ...]:
     """Medians of ten log-ratios of a program to itself, gate after gate, per benchmark and metric."""
     found: dict[tuple[str, str], list[float]] = {}
-    for line in GATES.read_text().splitlines():
-        for cell in json.loads(line)["raw"]:
+    for line in kept.read(GATES):
+        for cell in line["raw"]:
             for metric, ratios in cell["log_ratios"].items():
                 if cell["role"] == "benchmark" and len(ratios) >= 10:
                     found.setdefault((cell["benchmark"], metric), []).append(float(np.median(ratios[:10])))
@@ -348,21 +350,17 @@ def print_summary() -> None:
     for method in sorted({method for tallies in counts.values() for method in tallies}):
         step = Counter(counts.get("step-50-50", {}).get(method, {}))
         share = step["found"] / max(1, step["changes"])
-        print(f"{method}: three sigma found {share:.1%} (bar {FOUND_BAR:.0%}: {_word(met=share >= FOUND_BAR)})")
+        print(f"{method}: three sigma found {share:.1%} (bar {FOUND_BAR:.0%}: {met_or_missed(share >= FOUND_BAR)})")
         quiet = {name: _false_in_500(name, counts[name][method]) for name in counts if method in counts[name]}
         steady = {name: rate for name, rate in quiet.items() if name.startswith("none-") and "times" not in name}
         worst = max(steady, key=lambda name: steady[name])
         for name in (worst, "none-times-100"):
             rate = quiet.get(name, math.nan)
-            print(f"{method}: false in 500: {rate:.2f}, {name} (bar {FALSE_BAR:g}: {_word(met=rate <= FALSE_BAR)})")
+            print(f"{method}: false in 500: {rate:.2f}, {name} (bar {FALSE_BAR:g}: {met_or_missed(rate <= FALSE_BAR)})")
 
 
 def _false_in_500(name: str, tally: dict[str, int]) -> float:
     return 500 * tally.get("false", 0) / tally["series"] / CONDITIONS[name].count
-
-
-def _word(*, met: bool) -> str:
-    return "met" if met else "MISSED"
 
 
 def record(points: int) -> None:

@@ -35,6 +35,7 @@ from os import environ, getloadavg
 from pathlib import Path
 from statistics import median
 
+import kept
 import msgspec
 
 from s3bench.bench.endpoints import emulator
@@ -196,15 +197,13 @@ def run_finals(client: str, name: str, recommended: Setting) -> None:
     sizes = whole(name)
     grid = GRIDS[client].settings(recommended.client, sizes.largest_bytes)
     settings = tuple(dict.fromkeys((recommended, *grid)))
-    runs = whole_rounds(read(path), settings)
+    runs = whole_rounds(kept.read_as(Run, path), settings)
     path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in runs))
     first, ends_s = len(runs) // len(settings), time.monotonic() + FINALS_S
-    with path.open("ab") as file:
-        for run in made(client, Workload.like(Action.UPLOAD, sizes), settings, first):
-            file.write(msgspec.json.encode(run) + b"\n")
-            file.flush()
-            if run.setting == settings[-1] and time.monotonic() > ends_s and run.round + 1 >= ROUNDS_MIN:
-                break
+    for run in made(client, Workload.like(Action.UPLOAD, sizes), settings, first):
+        kept.append(path, run)
+        if run.setting == settings[-1] and time.monotonic() > ends_s and run.round + 1 >= ROUNDS_MIN:
+            break
 
 
 def made(name: str, workload: Workload, settings: Sequence[Setting], first: int) -> Iterator[Run]:
@@ -222,12 +221,6 @@ def made(name: str, workload: Workload, settings: Sequence[Setting], first: int)
                 total_s = shown.total_time if isinstance(shown, Measurement) else None
                 print(f"round {number + 1}: {setting} {total_s}", file=sys.stderr)
                 yield Run(round=number, setting=setting, total_s=total_s)
-
-
-def read(path: Path) -> list[Run]:
-    """The runs that are there so far; a line that was cut off is left out."""
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    return [msgspec.json.decode(line, type=Run) for line in lines if line.endswith(b"\n")]
 
 
 def whole_rounds(runs: Sequence[Run], settings: Sequence[Setting]) -> list[Run]:
@@ -266,7 +259,7 @@ def summary(client: str, names: Sequence[str]) -> bool:
         tuned = tune(client, name)
         settings = GRIDS[client].settings(tuned.recommended.client, max(FOLDERS[name]))
         everything = tuple(dict.fromkeys((tuned.recommended, *settings)))
-        runs = whole_rounds(read(DATA / client / f"{name}.finals.jsonl"), everything)
+        runs = whole_rounds(kept.read_as(Run, DATA / client / f"{name}.finals.jsonl"), everything)
         if len({run.round for run in runs}) < ROUNDS_MIN:
             print(f"{name}: fewer than {ROUNDS_MIN} whole rounds")
             within = False

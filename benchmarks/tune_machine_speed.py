@@ -13,7 +13,6 @@ tuning if settings differ in them, since a setting makes its own threads wait: p
 """
 
 import argparse
-import json
 import math
 import sys
 import time
@@ -21,7 +20,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import kept
 import numpy as np
+from bars import met_or_missed
 from numpy.typing import NDArray
 from tune_regret import SCENARIOS, Listed, Stand
 
@@ -51,21 +52,20 @@ def record(name: str) -> None:
     )
     planner = Listed(header=stand.header(seed=1, budget_s=0), settings=settings, first=0, rounds=ROUNDS)
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    with DATA.open("a") as file:
-        for trial in stand.trials(planner):
-            run = trial.measurement
-            if isinstance(run, Measurement):
-                kept = {
-                    "scenario": name,
-                    "at": at,
-                    "setting": str(trial.setting),
-                    "block": trial.block,
-                    "total": run.total_time,
-                    "cpu": run.cpu_time,
-                    "rate": run.machine_speed and run.machine_speed.rate,
-                    "wait": run.runqueue_wait_time,
-                }
-                file.write(json.dumps(kept) + "\n")
+    for trial in stand.trials(planner):
+        run = trial.measurement
+        if isinstance(run, Measurement):
+            line = {
+                "scenario": name,
+                "at": at,
+                "setting": str(trial.setting),
+                "block": trial.block,
+                "total": run.total_time,
+                "cpu": run.cpu_time,
+                "rate": run.machine_speed and run.machine_speed.rate,
+                "wait": run.runqueue_wait_time,
+            }
+            kept.append(DATA, line)
 
 
 def layout(runs: list[dict[str, Any]]) -> Series:
@@ -123,7 +123,7 @@ def print_campaign(title: str, runs: list[dict[str, Any]]) -> None:
         left = outcome - slope * covariate
         ratio = float(left @ left / (outcome @ outcome)) * free / (free - 1)
         line += f"; {name}: slope {slope:5.2f}, variance times {ratio:.2f}"
-        line += f" (bar {BAR}: {'met' if ratio <= BAR else 'MISSED'})" if name == "speed" else ""
+        line += f" (bar {BAR}: {met_or_missed(ratio <= BAR)})" if name == "speed" else ""
     p_value = p_equal(waits, [run["block"] for run in runs], [run["setting"] for run in runs])
     print(f"{line}; settings wait alike: p = {p_value:.4f}")
 
@@ -131,13 +131,12 @@ def print_campaign(title: str, runs: list[dict[str, Any]]) -> None:
 def main() -> int:
     """Record, or print a line for each campaign."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", choices=SCENARIOS)
+    parser.add_argument("--record", choices=SCENARIOS, help="record one more campaign; default: print all")
     given = parser.parse_args()
     if given.record:
         record(given.record)
         return 0
-    runs = [json.loads(line) for line in DATA.read_text().splitlines()]
-    for (scenario, at), own in groupby(runs, key=lambda run: (run["scenario"], run["at"])):
+    for (scenario, at), own in groupby(kept.read(DATA), key=lambda run: (run["scenario"], run["at"])):
         print_campaign(f"{scenario} {at}", list(own))
     return 0
 

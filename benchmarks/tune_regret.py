@@ -31,8 +31,8 @@ from itertools import product
 from os import environ
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
 
+import kept
 import msgspec
 
 from s3bench.bench.endpoints import emulator
@@ -74,7 +74,6 @@ OVERRUN = 1.05
 REGRET_BAR = 0.03
 SHARE_BAR = 0.9
 SETTINGS_MIN = 60
-_Kept = TypeVar("_Kept", bound=msgspec.Struct)
 SPARE_BYTES = 512 << 20
 RUNNING = Settings(interval_s=None, probes=False, timeout_s=300.0)
 MIB = 1 << 20
@@ -252,27 +251,15 @@ def path_of(name: str, what: str) -> Path:
     return DATA / f"{name}.{what}.jsonl"
 
 
-def read(path: Path, kind: type[_Kept]) -> list[_Kept]:
-    """What is there so far."""
-    return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-
-def keep(path: Path, item: msgspec.Struct) -> None:
-    """Append one line."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(msgspec.json.encode(item) + b"\n")
-
-
 def whole_rounds(path: Path, settings: Sequence[Setting]) -> list[Run]:
     """The runs of whole rounds over `settings`; a round that was cut off is forgotten."""
-    runs = read(path, Run)
+    runs = kept.read_as(Run, path)
     rounds = {run.round for run in runs}
     whole = {number for number in rounds if {run.setting for run in runs if run.round == number} >= set(settings)}
-    kept = [run for run in runs if run.round in whole]
-    if len(kept) < len(runs):
-        path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in kept))
-    return kept
+    left = [run for run in runs if run.round in whole]
+    if len(left) < len(runs):
+        path.write_bytes(b"".join(msgspec.json.encode(run) + b"\n" for run in left))
+    return left
 
 
 def run_rounds(stand: Stand, what: str, settings: tuple[Setting, ...], rounds: int) -> list[Run]:
@@ -282,7 +269,7 @@ def run_rounds(stand: Stand, what: str, settings: tuple[Setting, ...], rounds: i
     planner = Listed(header=stand.header(seed=len(what), budget_s=0), settings=settings, first=first, rounds=rounds)
     for trial in stand.trials(planner):
         total_s = trial.measurement.total_time if isinstance(trial.measurement, Measurement) else None
-        keep(path, Run(round=trial.block, setting=trial.setting, took_s=trial.took_s, total_time=total_s))
+        kept.append(path, Run(round=trial.block, setting=trial.setting, took_s=trial.took_s, total_time=total_s))
         tell(f"{stand.name} {what} round {trial.block + 1}/{rounds}: {trial.setting} {total_s}")
     return whole_rounds(path, settings)
 
@@ -312,14 +299,14 @@ def run_scenario(name: str, seeds: int) -> None:
         run_tunings(stand, path, to_do, BUDGET_SHARE * pace * sum(run.took_s for run in runs), pace)
     best = medians(runs)
     ranked = sorted(best, key=lambda setting: best[setting])[:GRID_FINALISTS]
-    recommended = [tuning.recommended for tuning in read(path, Tuning)]
+    recommended = [tuning.recommended for tuning in kept.read_as(Tuning, path)]
     default = Setting(client=next(iter(stand.clients)))
     run_rounds(stand, "finals", tuple(dict.fromkeys((default, *ranked, *recommended))), FINAL_ROUNDS)
 
 
 def missing(path: Path, seeds: int) -> list[int]:
     """The seeds without a tuning."""
-    done = {tuning.seed for tuning in read(path, Tuning)}
+    done = {tuning.seed for tuning in kept.read_as(Tuning, path)}
     return [seed for seed in range(seeds) if seed not in done]
 
 
@@ -338,7 +325,7 @@ def pace_now(stand: Stand, grid: Sequence[Run]) -> float:
 def run_tunings(stand: Stand, path: Path, seeds: Sequence[int], budget_s: float, pace: float = 1.0) -> None:
     """Run these tunings."""
     for seed in seeds:
-        keep(path, tune(stand, seed, budget_s, pace))
+        kept.append(path, tune(stand, seed, budget_s, pace))
 
 
 def tune(stand: Stand, seed: int, budget_s: float, pace: float) -> Tuning:
@@ -393,7 +380,7 @@ class Summary:
 
 def summarise(name: str) -> Summary | None:
     """What the files of a scenario say; `None` while they are not all there."""
-    tunings = read(path_of(name, "tunings"), Tuning)
+    tunings = kept.read_as(Tuning, path_of(name, "tunings"))
     if not tunings:
         return None
     if SCENARIOS[name].flat_budget_s is not None:
@@ -401,7 +388,7 @@ def summarise(name: str) -> Summary | None:
         return Summary(
             said=f"the defaults are as good: {as_good} of {len(tunings)}", is_met=as_good >= SHARE_BAR * len(tunings)
         )
-    grid, finals = read(path_of(name, "grid"), Run), read(path_of(name, "finals"), Run)
+    grid, finals = kept.read_as(Run, path_of(name, "grid")), kept.read_as(Run, path_of(name, "finals"))
     return held(tunings, grid, finals, SCENARIOS[name].clients[0]) if finals else None
 
 

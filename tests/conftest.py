@@ -36,7 +36,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first what takes longest, and last what needs a server that may have to be built meanwhile."""
+    """Put first what takes longest, and last what needs a server that may have to be built meanwhile.
+
+    Several workers take from the end of the order too: scripts/test gives those tests a run of their own.
+    """
     items.sort(key=lambda item: (item.path in _NEED_VERSITYGW, item.path != _LONG))
 
 

@@ -37,17 +37,20 @@ def job(tmp_path: Path, **inputs: str) -> Runner:
 
 
 def test_a_gate_leaves_a_record_a_page_a_summary_a_comment_and_its_verdict(tmp_path: Path) -> None:
-    runner = job(tmp_path, baseline="s5cmd", candidate="s5cmd", definitions="upload.json", options=QUICK)
+    clients = {"baseline": "s5cmd", "candidate": "s5cmd"}
+    runner = job(tmp_path, **clients, definitions="upload.json", options=QUICK, max_time="0.01s")
     done = runner.run("Gate")
     assert done.returncode == 0, done
-    code, verdict = runner.output("exit-code"), runner.output("verdict")
-    assert (code, verdict) in {("3", "INCONCLUSIVE"), ("4", "INVALID")}  # INVALID: the machine disturbed a control
-    assert "::warning" in done.stderr or "::error" in done.stderr
+    assert (runner.output("exit-code"), runner.output("verdict")) == ("3", "INCONCLUSIVE")
+    assert done.stdout.startswith("INCONCLUSIVE")
+    assert "--max-time 0.01s has passed" in done.stdout
+    assert "::warning" in done.stderr
+    assert "::error" not in done.stderr
     results = runner.temporary / "s3bench-gate"
     assert {path.name for path in results.iterdir()} == {"gate.json", "gate.html", "gate.xml", "comment.md"}
-    assert verdict in runner.summary.read_text()
-    assert verdict in (results / "comment.md").read_text()
-    assert runner.run("Verdict").returncode == {"3": 0, "4": 4}[code]
+    assert "INCONCLUSIVE" in runner.summary.read_text()
+    assert "INCONCLUSIVE" in (results / "comment.md").read_text()
+    assert runner.run("Verdict").returncode == 0
 
 
 RECORDER = """#!/bin/bash

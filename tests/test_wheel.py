@@ -1,13 +1,16 @@
 """The wheel as users install it: nothing is missing that a checkout has, and commands find their data files."""
 
+import fcntl
 import json
+import os
 import re
 import site
 import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,12 +27,25 @@ CHECKOUT = Path(__file__).parents[1]
 Command = Callable[..., str]
 
 
+@contextmanager
+def built_once(factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory of this test run, for one of its workers at a time: the others find what the first has built."""
+    own = factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "wheel"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield shared
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
-    directory = tmp_path_factory.mktemp("dist")
-    build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory))
-    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=200)
+    with built_once(tmp_path_factory) as shared:
+        directory = shared / "dist"
+        build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory))
+        if not directory.exists():
+            subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=200)
     (built,) = directory.iterdir()
     return built
 
@@ -37,14 +53,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's `s3bench` in an environment of its own, beside this environment's libraries but not its s3bench."""
-    root = tmp_path_factory.mktemp("installed")
-    venv.create(root / "venv", symlinks=True)
-    python = root / "venv" / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", str(python))
-    install = ("install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel))
-    subprocess.run((*pip, *install), check=True, capture_output=True, timeout=200)
-    (packages,) = (root / "venv").glob("lib/python*/site-packages")
-    (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
+    with built_once(tmp_path_factory) as shared:
+        python = shared / "venv" / "bin" / "python"
+        if not python.exists():
+            venv.create(shared / "venv", symlinks=True)
+            pip = (sys.executable, "-m", "pip", "--python", str(python))
+            install = ("install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel))
+            subprocess.run((*pip, *install), check=True, capture_output=True, timeout=200)
+            (packages,) = (shared / "venv").glob("lib/python*/site-packages")
+            (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
     return python.parent / "s3bench"
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import explain_truth  # type: ignore[import-not-found]
 import pytest
-from explain_truth import NOTHING, Trial, campaign, check, names_place, outcomes, rank_of, summarize, trials_of
+from explain_truth import NOTHING, Trial, campaign, check, names_place, rank_of, summarize, trials_of
+from kept import read  # type: ignore[import-not-found]
 from planting.causes import CauseName, Planted, plant  # type: ignore[import-not-found]
 from planting.copies import places_of  # type: ignore[import-not-found]
 from planting.patch import Patch, apply, patched  # type: ignore[import-not-found]
@@ -222,7 +223,7 @@ def test_a_campaign_continues_where_it_was_interrupted(tmp_path: Path) -> None:
     trials = [Trial(kind=kind, client=_installed()[0], seed=0) for kind in ("sleep", NOTHING)]
     campaign(trials[:1], _explain_nothing, time_limit_s=60, file=file)
     campaign(trials, _explain_nothing, time_limit_s=60, file=file)
-    assert [(line["kind"], line["rank"], line["told"]) for line in outcomes(file)] == [
+    assert [(line["kind"], line["rank"], line["told"]) for line in read(file)] == [
         ("sleep", None, []),
         (NOTHING, None, []),
     ]

@@ -1,11 +1,12 @@
 """A Ray cluster of several nodes on one machine, in networks of its own, which nothing leaves.
 
-Owns the namespaces, Ray's processes and their end. Ray's driver looks for the machine's outward address; in here there
-is none. `Unavailable` says why it cannot be made.
+Owns the namespaces, Ray's processes and their end, and commands that run there. Ray's driver looks for the machine's
+outward address; in here there is none. `Unavailable` says why it cannot be made; tests are skipped then.
 """
 
 import ctypes
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -17,10 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 import psutil
+import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
+from s3bench.results.document import Document, parse_document
 
 BUCKET = "data"
 LOOPBACK = "127.0.0.1"
@@ -33,6 +37,7 @@ _CLIENT_PORT = 10001
 CLIENT = f"ray://{LOOPBACK}:{_CLIENT_PORT}"
 _WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()  # a test that is killed leaves nothing
 _START_S = 60.0
+WAIT_S = 60.0
 _STOP_S = 15.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -90,19 +95,23 @@ class FarNetwork:
 
     def workers(self) -> list[int]:
         """The load generator's workers over there, by their processes."""
-        there = self._network(self._holder)
-        return [
-            process.pid
-            for process in psutil.process_iter()
-            if self._network(process.pid) == there
-            and any("s3bench.load.engine.worker" in word for word in _words(process))
-        ]
+        return load_workers(str(self._holder))
 
-    @staticmethod
-    def _network(pid: int) -> str | None:
-        with suppress(OSError):
-            return str(Path(f"/proc/{pid}/ns/net").readlink())
-        return None
+
+def load_workers(whose: str = "thread-self") -> list[int]:
+    """The load generator's workers in the network of a process, or of this thread, by their processes."""
+    there = _network(whose)
+    return [
+        process.pid
+        for process in psutil.process_iter()
+        if _network(str(process.pid)) == there and any("s3bench.load.engine.worker" in word for word in _words(process))
+    ]
+
+
+def _network(whose: str) -> str | None:
+    with suppress(OSError):
+        return str(Path(f"/proc/{whose}/ns/net").readlink())
+    return None
 
 
 @contextmanager
@@ -239,6 +248,67 @@ def ray_lab(nodes: int | Sequence[Place]) -> Iterator[RayLab]:
         directory = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # sockets' paths are short (unix(7))
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         yield RayLab(directory, [Place()] * nodes if isinstance(nodes, int) else nodes, stack)
+
+
+@contextmanager
+def or_skip() -> Iterator[None]:
+    """Skip the test where there can be no cluster."""
+    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
+    try:
+        yield
+    except Unavailable as error:
+        pytest.skip(str(error))
+
+
+@contextmanager
+def lab_or_skip(nodes: int) -> Iterator[RayLab]:
+    """A cluster of so many nodes in a network of its own."""
+    with or_skip(), own_network(), ray_lab(nodes) as lab:
+        yield lab
+
+
+class ClusterRun:
+    """A command on the cluster that writes its results to `output`; it is killed when the context ends."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: Path) -> None:
+        self.process = process
+        self._output = output
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit code, and what it said."""
+        _, said = self.process.communicate(timeout=WAIT_S)
+        return self.process.returncode, said.decode()
+
+    @property
+    def has_results(self) -> bool:
+        """Whether the results of a phase are stored."""
+        return self._output.exists()
+
+    @property
+    def document(self) -> Document:
+        """Its results."""
+        return parse_document(self._output.read_bytes(), source="output")
+
+    @property
+    def cluster(self) -> dict[str, Any]:
+        """What they tell about the cluster."""
+        reported: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
+        return reported
+
+    def wait_until(self, is_so: Callable[[], bool], otherwise: str) -> None:
+        """Wait while the command runs; it must not end before."""
+        until_s = time.monotonic() + WAIT_S
+        while not is_so():
+            assert time.monotonic() < until_s, otherwise
+            assert self.process.poll() is None, self.ended()
+            time.sleep(0.01)
 
 
 def _ip(*arguments: str, place: Place = Place()) -> None:

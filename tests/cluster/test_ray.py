@@ -1,97 +1,79 @@
 """Real Ray, two nodes on one machine: what they did is what the server saw, and nothing outlasts its driver."""
 
-import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pytest
 
 from s3bench.errors import ExitCode
 from s3bench.load.session.inventory import FAR
-from s3bench.results.document import Document, parse_document
+from s3bench.results.document import Document
 from s3bench.results.histogram import Histogram
 from s3bench.results.load import Load
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.wirelog import WireRequest
-from tests.cluster.raylab import BUCKET, CLIENT, RayLab, Unavailable, own_network, ray_lab
+from tests.cluster.raylab import BUCKET, CLIENT, WAIT_S, ClusterRun, RayLab, lab_or_skip, load_workers
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
 NODES = 2
-WAIT_S = 60.0
 SKEW_S_MAX = 0.010
+TOLD_NS = 2_500_000_000  # by then every node has reported of a second
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RayLab, EmulatorEndpoint]]:
-    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(own_network())
-            lab = stack.enter_context(ray_lab(NODES))
-        except Unavailable as error:
-            pytest.skip(str(error))
-        yield lab, stack.enter_context(EmulatorEndpoint(directory=tmp_path_factory.mktemp("server")))
+    with lab_or_skip(NODES) as lab, EmulatorEndpoint(directory=tmp_path_factory.mktemp("server")) as server:
+        yield lab, server
 
 
-class Run:
+class Run(ClusterRun):
     """`s3bench load` on the cluster, against the emulator."""
 
     def __init__(
         self, lab: RayLab, server: EmulatorEndpoint, output: Path, *arguments: str, cluster: str = "auto"
     ) -> None:
-        self._output = output
         self._server = server
         server.arm(EmulatorSettings(buckets=(BUCKET,)))
-        self.process = lab.load("--endpoint-url", server.url, "-o", str(output), *arguments, cluster=cluster)
-
-    def ended(self) -> tuple[int, str]:
-        """Its exit code, and what it said."""
-        _, said = self.process.communicate(timeout=WAIT_S)
-        return self.process.returncode, said.decode()
-
-    @property
-    def has_results(self) -> bool:
-        """Whether the results of a phase are stored."""
-        return self._output.exists()
-
-    @property
-    def document(self) -> Document:
-        return parse_document(self._output.read_bytes(), source="output")
-
-    @property
-    def cluster(self) -> dict[str, Any]:
-        reported: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
-        return reported
+        where = ("--endpoint-url", server.url, "-o", str(output))
+        super().__init__(lab.load(*where, *arguments, cluster=cluster), output)
 
     def wait_for_load(self, requests_min: int = 200) -> list[WireRequest]:
         """Wait until the server is under load; the requests that it had until then."""
         seen: list[WireRequest] = []
-        until_s = time.monotonic() + WAIT_S
-        while len(seen) < requests_min:
-            assert time.monotonic() < until_s, "no load came"
-            assert self.process.poll() is None, self.ended()
-            time.sleep(0.02)
-            seen += self._server.drain(requests_max=100_000).requests
+
+        def is_loaded() -> bool:
+            seen.extend(self._server.drain(requests_max=100_000).requests)
+            return len(seen) >= requests_min
+
+        self.wait_until(is_loaded, "no load came")
+        return seen
+
+    def wait_for_reports(self) -> list[WireRequest]:
+        """Wait until every node has reported of a second; the requests that the server had until then."""
+        seen = self.wait_for_load()
+        begun_ns = min(each.started_ns for each in seen if each.method == "PUT")
+        while seen[-1].started_ns < begun_ns + TOLD_NS:
+            seen += self.wait_for_load()
         return seen
 
     def last_request_s(self) -> float:
-        """When the last request began, by this machine's monotonic clock, once there were none for two seconds."""
-        last_ns, quiet_since_s = 0, time.monotonic()
-        while time.monotonic() < quiet_since_s + 2.0:
+        """When the last request began, by this machine's monotonic clock, once no worker is left to make one."""
+        last_ns, until_s = 0, time.monotonic() + WAIT_S
+        while True:
+            workers = load_workers()
             requests = self._server.drain(requests_max=1_000_000).requests
-            if requests:
-                last_ns, quiet_since_s = max(each.started_ns for each in requests), time.monotonic()
-            time.sleep(0.02)
-        return last_ns / 1e9
+            last_ns = max([last_ns, *(each.started_ns for each in requests)])
+            if not workers:
+                return last_ns / 1e9
+            assert time.monotonic() < until_s, "workers are left"
 
 
 Start = Callable[..., Run]
@@ -99,16 +81,13 @@ Start = Callable[..., Run]
 
 @pytest.fixture
 def run(lab: tuple[RayLab, EmulatorEndpoint], tmp_path: Path) -> Iterator[Start]:
-    started: list[Run] = []
+    numbers = count()
+    with ExitStack() as stack:
 
-    def begin(*arguments: str, cluster: str = "auto") -> Run:
-        started.append(Run(*lab, tmp_path / f"{len(started)}.json", *arguments, cluster=cluster))
-        return started[-1]
+        def begin(*arguments: str, cluster: str = "auto") -> Run:
+            return stack.enter_context(Run(*lab, tmp_path / f"{next(numbers)}.json", *arguments, cluster=cluster))
 
-    yield begin
-    for each in started:
-        each.process.kill()
-        each.process.communicate()
+        yield begin
 
 
 CLUSTERS = ("auto", CLIENT)
@@ -197,9 +176,7 @@ def test_a_driver_that_is_stopped_leaves_no_load_a_second_later_either(run: Star
 
 def test_a_node_that_is_lost_between_two_phases_is_recorded(run: Start, lab: tuple[RayLab, EmulatorEndpoint]) -> None:
     running = run(*PUTS, "-d", "3s", "--loops", "2")
-    until_s = time.monotonic() + WAIT_S
-    while not running.has_results:
-        assert time.monotonic() < until_s, running.ended()
+    running.wait_until(lambda: running.has_results, "no phase ended")
     os.kill(running.process.pid, signal.SIGSTOP)
     lab[0].nodes[1].kill_actor()
     os.kill(running.process.pid, signal.SIGCONT)
@@ -230,8 +207,7 @@ def test_a_node_that_is_lost_is_an_error_and_the_other_ones_data_are_whole(
     run: Start, lab: tuple[RayLab, EmulatorEndpoint]
 ) -> None:
     running = run(*PUTS, "-d", "6s")
-    running.wait_for_load()
-    time.sleep(1.5)  # some seconds are reported
+    running.wait_for_reports()
     with lab[0].node_lost(1):
         code, said = running.ended()
         refused, why = run(*PUTS, "-d", "1s", "--nodes", "2").ended()

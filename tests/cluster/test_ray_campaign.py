@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from s3bench.results.document import parse_document
 from s3bench.results.histogram import Histogram
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from tests.cluster.raylab import BUCKET, RayLab, Unavailable, own_network, ray_lab
+from tests.cluster.raylab import BUCKET, RayLab, lab_or_skip
 from tests.cluster.test_ray import PUTS, loads
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
@@ -23,13 +22,8 @@ OPERATIONS = 4001
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[RayLab]:
-    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(own_network())
-            yield stack.enter_context(ray_lab(NODES))
-        except Unavailable as error:
-            pytest.skip(str(error))
+    with lab_or_skip(NODES) as lab:
+        yield lab
 
 
 def test_four_nodes_add_up_to_what_the_server_saw(lab: RayLab, tmp_path: Path) -> None:

@@ -2,33 +2,24 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from s3bench.errors import ExitCode
 from s3bench.s3.endpoint import EmulatorEndpoint
-from tests.cluster.raylab import NEAR, FarNetwork, RayLab, Unavailable, far_network, own_network, ray_lab
+from tests.cluster.raylab import NEAR, FarNetwork, RayLab, far_network, or_skip, own_network, ray_lab
 from tests.cluster.test_ray import PUTS, Run, loads, number_of
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
 SECONDS = 10
-TOLD_NS = 2_500_000_000  # by then every node has reported of a second
 GONE_S_MAX = 1.5  # the lease, and what it takes to see that
 
 
 @pytest.fixture
 def cable() -> Iterator[tuple[FarNetwork, RayLab]]:
-    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(own_network())
-            network = stack.enter_context(far_network())
-            lab = stack.enter_context(ray_lab([network.near, network.far]))
-        except Unavailable as error:
-            pytest.skip(str(error))
+    with or_skip(), own_network(), far_network() as network, ray_lab([network.near, network.far]) as lab:
         yield network, lab
 
 
@@ -36,12 +27,11 @@ def test_a_node_whose_network_is_cut_is_an_error_and_its_load_ends_while_the_oth
     cable: tuple[FarNetwork, RayLab], tmp_path: Path
 ) -> None:
     network, lab = cable
-    with EmulatorEndpoint(directory=tmp_path, host=NEAR) as server:
-        running = Run(lab, server, tmp_path / "results.json", *PUTS, "-d", f"{SECONDS}s")
-        seen = running.wait_for_load()
-        begun_ns = min(each.started_ns for each in seen if each.method == "PUT")
-        while seen[-1].started_ns < begun_ns + TOLD_NS:
-            seen += running.wait_for_load()
+    with (
+        EmulatorEndpoint(directory=tmp_path, host=NEAR) as server,
+        Run(lab, server, tmp_path / "results.json", *PUTS, "-d", f"{SECONDS}s") as running,
+    ):
+        seen = running.wait_for_reports()
         assert len(network.workers()) == 1
         network.cut()
         cut_s = time.monotonic()

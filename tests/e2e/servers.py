@@ -1,7 +1,8 @@
 """Real S3 servers on loopback, each with a bucket that already holds what must be left alone.
 
 Owns how each is found and started, and what is known to be wrong with its answers. A test is skipped, with the reason,
-where the server is missing.
+where the server is missing; one that is there and does not start fails the test. Run as a program, this builds
+versitygw as the tests would.
 """
 
 import functools
@@ -10,14 +11,16 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import boto3
+import psutil
 import pytest
 from botocore.config import Config
 
@@ -29,12 +32,13 @@ ACCESS_KEY = "live-test-key"
 SECRET_KEY = "live-test-secret-0123456789"
 KEYS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 BUCKET = "precious"
-MODULE = "github.com/versity/versitygw/cmd/versitygw@latest"
+MODULE = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 PRECIOUS = {"mine": b"mine", "s3bench/other": b"another run's", "s3bench/0123456789ab/00000000": b"looks like ours"}
 """What is in the bucket before: a user's object, a stranger below our root, and another run's."""
 
 BUILD_S = 400.0
 _START_S = 60.0
+_LOOK_AGAIN_S = 0.02
 _STOP_S = 10.0
 _PLACES = (str(Path.home() / "go" / "bin"), str(Path(sys.executable).parent))
 
@@ -104,8 +108,8 @@ def begin_building() -> subprocess.Popen[str] | None:
         return None
     built.mkdir(parents=True, exist_ok=True)
     once = ("flock", str(built / "building")) if shutil.which("flock") else ()  # of several processes of a test run
-    command = (*once, "nice", "-n", "19", go, "install", "-p", "1", MODULE)  # one core, and that only where it is free
-    environment = {**os.environ, "GOBIN": str(built), "GOMAXPROCS": "1"}
+    command = (*once, "nice", "-n", "19", go, "install", "-ldflags=-s -w", MODULE)  # cores that nobody else wants
+    environment = {**os.environ, "GOBIN": str(built), "CGO_ENABLED": "0"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -127,17 +131,16 @@ def versitygw(directory: Path, *, tls: bool) -> Iterator[LiveServer]:
     program = versitygw_program()
     data = directory / "data"
     data.mkdir()
-    port = _free_port()
-    command: list[str] = [program, "--port", f"127.0.0.1:{port}", "--keep-alive"]
+    options: list[str] = ["--keep-alive"]
     ca_bundle = None
     if tls:
         certificates = write_certificates(directory)
         ca_bundle = certificates.ca_bundle
-        command += ["--cert", str(certificates.server), "--key", str(certificates.server)]
-    server = LiveServer(name="versitygw", url=f"{'https' if tls else 'http'}://127.0.0.1:{port}", ca_bundle=ca_bundle)
+        options += ["--cert", str(certificates.server), "--key", str(certificates.server)]
+    scheme = "https" if tls else "http"
     keys = {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
-    with _started(server, [*command, "posix", str(data)], port, keys):
-        yield server
+    with _listening(lambda port: [program, "--port", f"127.0.0.1:{port}", *options, "posix", str(data)], keys) as port:
+        yield _filled(LiveServer(name="versitygw", url=f"{scheme}://127.0.0.1:{port}", ca_bundle=ca_bundle))
 
 
 @contextmanager
@@ -147,10 +150,8 @@ def moto(directory: Path) -> Iterator[LiveServer]:
     program = _found("moto_server")
     if program is None:
         pytest.skip("needs moto_server: install moto[server], in a virtual environment of its own, onto PATH")
-    port = _free_port()
-    server = LiveServer(name="moto", url=f"http://127.0.0.1:{port}")
-    with _started(server, [program, "-p", str(port)], port, {}):
-        yield server
+    with _listening(lambda port: [program, "-p", str(port)]) as port:
+        yield _filled(LiveServer(name="moto", url=f"http://127.0.0.1:{port}"))
 
 
 @contextmanager
@@ -161,20 +162,23 @@ def rclone(directory: Path) -> Iterator[LiveServer]:
         pytest.skip("needs rclone 1.68 or later: go install github.com/rclone/rclone@latest")
     data = directory / "data"
     (data / BUCKET).mkdir(parents=True)
-    port = _free_port()
-    server = LiveServer(
-        name="rclone",
-        url=f"http://127.0.0.1:{port}",
-        explained={
-            ("range", "body corrupt"): "it answers a range with 200 instead of 206",
-            ("mixed", "body corrupt"): "it answers a range with 200 instead of 206",
-            ("put", "500 InternalError"): "the first writes into a new folder at the same time make it fail",
-            ("multipart", "500 InternalError"): "the first writes into a new folder at the same time make it fail",
-        },
-    )
-    command = [able[0], "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", f"{ACCESS_KEY},{SECRET_KEY}"]
-    with _started(server, [*command, "--config", str(directory / "none"), str(data)], port, {}):
-        yield server
+    options = ("--auth-key", f"{ACCESS_KEY},{SECRET_KEY}", "--config", str(directory / "none"))
+    with _listening(lambda port: [able[0], "serve", "s3", "--addr", f"127.0.0.1:{port}", *options, str(data)]) as port:
+        yield _filled(
+            LiveServer(
+                name="rclone",
+                url=f"http://127.0.0.1:{port}",
+                explained={
+                    ("range", "body corrupt"): "it answers a range with 200 instead of 206",
+                    ("mixed", "body corrupt"): "it answers a range with 200 instead of 206",
+                    ("put", "500 InternalError"): "the first writes into a new folder at the same time make it fail",
+                    (
+                        "multipart",
+                        "500 InternalError",
+                    ): "the first writes into a new folder at the same time make it fail",
+                },
+            )
+        )
 
 
 _START: Mapping[str, Callable[[Path], AbstractContextManager[LiveServer]]] = {
@@ -215,15 +219,39 @@ def _found(name: str, *places: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), *_PLACES, *places)))
 
 
+def _filled(server: LiveServer) -> LiveServer:
+    server.fill()
+    return server
+
+
 @contextmanager
-def _started(server: LiveServer, command: Sequence[str], port: int, environment: Mapping[str, str]) -> Iterator[None]:
-    with subprocess.Popen(
-        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+def _listening(
+    command_at: Callable[[int], Sequence[str]], environment: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """Run a server on a free port, which is given; once more on another where somebody took that meanwhile."""
+    with ExitStack() as stack:
+        port = _free_port()
+        said = stack.enter_context(_running(command_at(port), port, environment or {}))
+        if "address already in use" in said.lower():
+            port = _free_port()
+            said = stack.enter_context(_running(command_at(port), port, environment or {}))
+        assert not said, f"the server ended before it took a connection: {said}"
+        yield port
+
+
+@contextmanager
+def _running(command: Sequence[str], port: int, environment: Mapping[str, str]) -> Iterator[str]:
+    """Run a server that listens on `port`; gives nothing once it does, and its last words where it ended instead."""
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, env={**os.environ, **environment}, stdout=said, stderr=said) as process,
+    ):
         try:
-            _wait_for(process, server.name, port)
-            server.fill()
-            yield
+            if _listens(process, port):
+                yield ""
+            else:
+                said.seek(0)
+                yield f"exit code {process.returncode}: {said.read()[-2000:].decode(errors='replace')}"
         finally:
             process.terminate()
             try:
@@ -232,21 +260,29 @@ def _started(server: LiveServer, command: Sequence[str], port: int, environment:
                 process.kill()
 
 
-def _wait_for(process: "subprocess.Popen[bytes]", name: str, port: int) -> None:
+def _listens(process: "subprocess.Popen[bytes]", port: int) -> bool:
+    """Wait until this process, and not just anybody, listens on the port; false where it ends before."""
     deadline = time.monotonic() + _START_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            if process.poll() is not None:
-                pytest.skip(f"{name} ended with {process.returncode} before it took a connection")
-            assert time.monotonic() < deadline, f"{name} took no connection"
-            os.sched_yield()
-        else:
-            return
+    while process.poll() is None:
+        with suppress(psutil.Error):
+            sockets = psutil.Process(process.pid).net_connections("tcp")
+            if any(each.status == psutil.CONN_LISTEN and each.laddr[1] == port for each in sockets):
+                return True
+        assert time.monotonic() < deadline, f"{process.args!r} took no connection"
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_LOOK_AGAIN_S)
+    return False
 
 
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    from tests.conftest import use_own_store
+
+    use_own_store()
+    if building := begin_building():
+        building.wait()

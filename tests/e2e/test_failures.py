@@ -46,6 +46,7 @@ def test_a_request_without_a_response_and_a_response_without_a_request_are_error
     assert "4 of 5 instances unused" in finished.results[1]["errors"][0]["what"]
 
 
+@pytest.mark.campaign  # a real process: tests/bench/test_contract.py; a limit of a definition: test_local.py there
 def test_a_client_that_takes_too_long_is_ended(s3bench: Run, define: Define) -> None:
     finished = s3bench("run", define(small(timeout=1, responses=[{"delay": 30}])))
     assert finished.code == 4

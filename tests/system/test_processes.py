@@ -1,3 +1,4 @@
+import ctypes
 import os
 import signal
 import subprocess
@@ -53,8 +54,14 @@ def test_what_only_linux_tells_is_left_out_elsewhere(portable: bool) -> None:
     assert (processes.boot_id() == "") == portable
 
 
-def test_without_prctl_its_calls_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orphans_and_parents_are_asked_of_prctl() -> None:
+    asked: list[tuple[int, ...]] = []
+    processes.adopt_orphans(lambda *arguments: asked.append(arguments))
+    processes.die_with_parent(lambda *arguments: asked.append(arguments), signal.SIGKILL)
+    assert asked == [(36, 1, 0, 0, 0), (1, signal.SIGKILL, 0, 0, 0)]  # as <linux/prctl.h> numbers them
+
+
+def test_without_prctl_no_library_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "IS_PORTABLE", True)
-    prctl = processes.load_prctl()
-    processes.adopt_orphans(prctl)
-    processes.die_with_parent(prctl, signal.SIGKILL)
+    monkeypatch.setattr(ctypes, "CDLL", None)
+    assert processes.load_prctl()(36, 1, 0, 0, 0) == 0

@@ -117,6 +117,7 @@ def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(
     results = performed.document.results
     assert len(results) == 2 * COUNT
     assert [result.errors[0].what for result in results if result.errors] == ["node-2 was lost"] * 2
+    assert {failure.iteration for result in results for failure in result.errors} == {None}
     assert [result.identity for result in results] == [
         result.identity for unit in units for result in document_of(unit).results
     ]

@@ -78,22 +78,28 @@ def ended(node: SuiteNode, chunk: int = 0) -> tuple[UnitOutcome, Document]:
     return outcome, parse_document(outcome.document, source="outcome")
 
 
-def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind(
+def test_a_unit_hides_its_keys_and_when_stopped_keeps_what_it_measured_and_leaves_nothing_behind(
     start: Start, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
     node = start()
-    node.begin(0, FOREVER, {})
+    node.begin(0, FOREVER, {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "very-secret"})
     child, *helpers = processes()
     pids = [each.pid for each in (child, *helpers)]
     assert len(pids) > 1
-    assert child.environ()["AWS_PROFILE"] == "the-nodes-own", "without keys, a node keeps its own environment"
+    environment = child.environ()
+    assert environment["AWS_SECRET_ACCESS_KEY"] == "very-secret"
+    assert "AWS_PROFILE" not in environment
+    for process in (child, *helpers):
+        with suppress(psutil.NoSuchProcess):  # clients come and go
+            assert "very-secret" not in str(process.cmdline())
     node.stop()
     node.stop()
     await_end(*pids)
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
     assert "the driver did not call" not in outcome.said
+    assert b"very-secret" not in outcome.document + outcome.said.encode()
     [result] = document.results
     assert result.status is Status.RUNNING
     assert len(result.measurements) > 0
@@ -103,8 +109,9 @@ def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind
 
 
 def test_a_driver_that_asks_keeps_the_unit_going_and_without_one_it_ends_and_says_why(
-    start: Start, processes: Processes
+    start: Start, processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
     clock = Clock()
     node = start(now_s=clock)
     node.begin(0, FOREVER, {})
@@ -113,6 +120,7 @@ def test_a_driver_that_asks_keeps_the_unit_going_and_without_one_it_ends_and_say
     clock.s += 0.9 * LEASE_S
     unit = processes()
     assert all(each.is_running() for each in unit), "it measures"
+    assert unit[0].environ()["AWS_PROFILE"] == "the-nodes-own", "without keys, a node keeps its own environment"
     assert node.outcome(0) is None
     clock.s += 1.01 * LEASE_S
     await_end(*(each.pid for each in unit))
@@ -135,24 +143,6 @@ def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, b
     await_end(*pids)
     [left] = tmp_path.glob("s3bench-*")
     assert sweep(tmp_path) == (left,), "as the next run does there"
-
-
-def test_keys_are_in_the_environment_of_the_unit_alone(
-    start: Start, processes: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
-    node = start()
-    node.begin(0, FOREVER, {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "very-secret"})
-    child, *helpers = processes()
-    environment = child.environ()
-    assert environment["AWS_SECRET_ACCESS_KEY"] == "very-secret"
-    assert "AWS_PROFILE" not in environment
-    for process in (child, *helpers):
-        with suppress(psutil.NoSuchProcess):  # clients come and go
-            assert "very-secret" not in str(process.cmdline())
-    node.stop()
-    outcome, _ = ended(node)
-    assert b"very-secret" not in outcome.document + outcome.said.encode()
 
 
 def test_a_node_tells_the_clients_that_it_finds_and_why_it_does_not(start: Start) -> None:

@@ -1,39 +1,32 @@
 """Real Ray, two nodes on one machine: a suite gives what one machine gives, and nothing outlasts its driver."""
 
-import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import count
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 import s3bench
 from s3bench.errors import ExitCode
-from s3bench.results.document import Document, parse_document
-from tests.cluster.raylab import RayLab, Unavailable, own_network, ray_lab
+from s3bench.results.document import parse_document
+from tests.cluster.raylab import WAIT_S, ClusterRun, RayLab, lab_or_skip
 from tests.cluster.suite.suites import upload, written
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
-WAIT_S = 60.0
 _ITERATIONS = 4  # more than the warm-up and one iteration
 ROOT = str(Path(s3bench.__file__).parent.parent)
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[RayLab]:
-    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(own_network())
-            yield stack.enter_context(ray_lab(2))
-        except Unavailable as error:
-            pytest.skip(str(error))
+    with lab_or_skip(2) as lab:
+        yield lab
 
 
 def children() -> list[psutil.Process]:
@@ -47,30 +40,15 @@ def children() -> list[psutil.Process]:
     return found
 
 
-class Run:
+class Run(ClusterRun):
     """`s3bench run` on the cluster."""
 
     def __init__(self, lab: RayLab, output: Path, *arguments: str) -> None:
-        self._output = output
-        self.process = lab.start("run", "--cluster", "auto", "-o", str(output), *arguments)
-
-    def ended(self) -> tuple[int, str]:
-        """Its exit code, and what it said."""
-        _, said = self.process.communicate(timeout=WAIT_S)
-        return self.process.returncode, said.decode()
-
-    @property
-    def document(self) -> Document:
-        return parse_document(self._output.read_bytes(), source="output")
-
-    @property
-    def cluster(self) -> dict[str, Any]:
-        reported: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
-        return reported
+        super().__init__(lab.start("run", "--cluster", "auto", "-o", str(output), *arguments), output)
 
     def wait_for_units(self, count: int) -> None:
         """Wait until so many nodes measure."""
-        self._wait_until(lambda: sum(_measures(process) for process in children()) >= count, "no unit began")
+        self.wait_until(lambda: sum(_measures(process) for process in children()) >= count, "no unit began")
 
     def wait_for_measurements(self, units: int) -> None:
         """Wait until so many nodes have ended iterations: each has started the client `_ITERATIONS` times."""
@@ -82,14 +60,7 @@ class Run:
                     started.setdefault(process.ppid(), set()).add(process.pid)
             return sum(len(pids) >= _ITERATIONS for pids in started.values()) >= units
 
-        self._wait_until(is_so, "no iteration ended")
-
-    def _wait_until(self, is_so: Callable[[], bool], otherwise: str) -> None:
-        until_s = time.monotonic() + WAIT_S
-        while not is_so():
-            assert time.monotonic() < until_s, otherwise
-            assert self.process.poll() is None, self.ended()
-            time.sleep(0.01)
+        self.wait_until(is_so, "no iteration ended")
 
 
 def _measures(process: psutil.Process) -> bool:
@@ -112,16 +83,9 @@ Start = Callable[..., Run]
 
 @pytest.fixture
 def run(lab: RayLab, tmp_path: Path) -> Iterator[Start]:
-    started: list[Run] = []
-
-    def begin(*arguments: str) -> Run:
-        started.append(Run(lab, tmp_path / f"{len(started)}.json", *arguments))
-        return started[-1]
-
-    yield begin
-    for each in started:
-        each.process.kill()
-        each.process.communicate()
+    numbers = count()
+    with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(Run(lab, tmp_path / f"{next(numbers)}.json", *arguments))
 
 
 @pytest.fixture
