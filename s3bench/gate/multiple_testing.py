@@ -3,8 +3,8 @@
 The rows depend on the evidence and the policy alone, so that a replay of the record gives the same rows.
 
 At each look the hypothesis "the worsening is d0 or less" is tested for every metric of every benchmark. Holm's
-procedure ("A simple sequentially rejective multiple test procedure", 1979) over all gating metrics bounds the
-probability of any false FAIL, which the looks share. For PASS, "the worsening is d1 or more" must be rejected for every
+procedure with weights ("A simple sequentially rejective multiple test procedure", 1979) over all gating metrics bounds
+the probability of any false FAIL, which the looks share. For PASS, "the worsening is d1 or more" must be rejected for every
 metric by itself, since all of them have to PASS (an intersection-union test; Berger, "Multiparameter hypothesis testing
 and acceptance sampling", Technometrics 24, 1982).
 """
@@ -128,15 +128,15 @@ def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[Sequential
 
 def _test_family(tests: list[SequentialTest], policy: Policy, *, is_over: bool) -> list[SequentialTest]:
     looks = policy.looks
-    alarms = looks.alarm_shares(policy.false_alarm / max(len(tests), 1))
+    weights = sum(policy.alarm_weight(test.metric) for test in tests)
     for test in tests:
-        test.alarms = alarms
-    for pairs, alarm, miss in zip(looks.pairs, alarms, looks.miss_shares, strict=True):
+        test.alarms = looks.alarm_shares(policy.false_alarm * policy.alarm_weight(test.metric) / weights)
+    for number, (pairs, miss) in enumerate(zip(looks.pairs, looks.miss_shares, strict=True)):
         for test in tests:
             if test.pairs >= pairs and not test.is_settled:
                 test.take(pairs)
-                test.look(share=alarm, miss=policy.miss * miss)
-        _reject(tests, policy.false_alarm)
+                test.look(share=test.alarms[number], miss=policy.miss * miss)
+        _reject(tests, policy)
     enough = looks.pairs[0]
     for test in tests:
         if test.pairs < enough:  # no look took place; unpaired runs have a single look with the whole budget
@@ -145,14 +145,14 @@ def _test_family(tests: list[SequentialTest], policy: Policy, *, is_over: bool) 
                 test.look(share=1.0, miss=policy.miss)
         elif is_over:
             test.last_look(policy)
-    _reject(tests, policy.false_alarm)
+    _reject(tests, policy)
     return tests
 
 
-def _reject(family: Sequence[SequentialTest], false_alarm: float) -> None:
+def _reject(family: Sequence[SequentialTest], policy: Policy) -> None:
     """Holm's procedure. P-values never rise from look to look, so a rejected hypothesis stays rejected."""
-    left = len(family)
-    for test in sorted(family, key=lambda test: test.p):
-        test.level = false_alarm / left
+    left = {id(test): policy.alarm_weight(test.metric) for test in family}
+    for test in sorted(family, key=lambda test: test.p / left[id(test)]):
+        test.level = policy.false_alarm * left[id(test)] / sum(left.values())
         if test.is_above:
-            left -= 1
+            del left[id(test)]

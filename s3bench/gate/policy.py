@@ -26,10 +26,16 @@ LOAD_GATING_METRICS = ("load.operations_rate", "load.latency.p50", "load.latency
 CONTROL_METRIC = "total_time"
 """The metric in which a planted delay must show."""
 
+_WEIGHT_OF_MEMORY = 0.1
+"""Peak memory varies by a few tenths of a percent from run to run, and its limits are 1 % and 3 %: its tests decide at
+any level. Times vary by several percent, so that nearly all of the false alarms are better spent on them.
+"""
+
 _FLOOR_OF_D1_SINCE, _DROPS_SINCE = 2, 3
 _FROM_THE_SPAWN = frozenset({"total_time", "throughput", "first_client_invocation_time"})
 
 _Chance = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+_Weight = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,9 +43,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `metrics` decide by size, each with its indifference zone in `zones`; `exact` names the exact metrics that decide.
     `false_alarm` is the probability that any test by size FAILs although no true change exceeds `d0` (half of it for
-    the mean over all benchmarks), over all looks and tests together; exact metrics are not part of it. `miss` is the
-    probability that a metric PASSes whose true change is `d1` or more, over all looks. `adjusts`: times are
-    adjusted for the speed of the machine, where it was measured.
+    the mean over all benchmarks), over all looks and tests together, which share it by the `alarm_weights` of
+    their metrics (1 for one that is not named); exact metrics are not part of it. `miss` is the probability that a metric PASSes whose true change is `d1` or more, over all
+    looks. `adjusts`: times are adjusted for the speed of the machine, where it was measured.
     """
 
     metrics: tuple[str, ...] = GATING_METRICS
@@ -47,6 +53,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     zones: dict[str, IndifferenceZone] = {}
     looks: Looks = Looks(spending=Spending.BY_USE)
     false_alarm: _Chance = 0.01
+    alarm_weights: dict[str, _Weight] = msgspec.field(default_factory=lambda: {"peak_memory": _WEIGHT_OF_MEMORY})
     miss: _Chance = 0.05
     adjusts: bool = True
 
@@ -57,11 +64,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def of_record(self, version: int) -> "Policy":
         """The policy of a record of this version, of a gate or a bisection, with the zones declared it had by default.
 
-        In version 1 both limits had the same floor; since version 3 limits are decreases where higher is better.
+        In version 1 both limits had the same floor; since version 3 limits are decreases where higher is better, and
+        false alarms have weights.
         """
-        if version < _FLOOR_OF_D1_SINCE:
-            return self._with_former_limits()
-        return self._with_limits_as_ratios() if version < _DROPS_SINCE else self
+        if version >= _DROPS_SINCE:
+            return self
+        former = self._with_former_limits() if version < _FLOOR_OF_D1_SINCE else self._with_limits_as_ratios()
+        return replace(former, alarm_weights={})
 
     def _with_former_limits(self) -> "Policy":
         zones = ((name, self.indifference_zone(name)) for name in judged_by_size())
@@ -87,6 +96,15 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The number of tests that share `false_alarm`: every metric of each benchmark, and of the mean of several."""
         return len(self.metrics) * (benchmarks + (benchmarks > 1))
 
+    def alarm_weight(self, metric: str) -> float:
+        """The weight of a test of `metric`."""
+        return self.alarm_weights.get(metric, 1.0)
+
+    def _first_level(self, benchmarks: int) -> float:
+        """The highest level at which Holm's procedure rejects the first of the tests of so many benchmarks."""
+        weights = [self.alarm_weight(metric) for metric in self.metrics]
+        return self.false_alarm * max(weights) / (sum(weights) * (benchmarks + (benchmarks > 1)))
+
     def can_fail_by_size(self, benchmarks: int) -> bool:
         """Whether any look has enough pairs to FAIL anything among so many benchmarks; true if counts alone decide.
 
@@ -95,13 +113,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         if not self.metrics:
             return True
-        level = self.false_alarm / self.tests_by_size(benchmarks)
+        level = self._first_level(benchmarks)
         shares = self.looks.alarm_shares(level)
         return any(0.5**pairs <= level * share for pairs, share in zip(self.looks.pairs, shares, strict=True))
 
     def pairs_to_fail(self, benchmarks: int) -> int:
         """The least even number of pairs with which a last look can FAIL anything among so many benchmarks."""
-        return 2 * math.ceil((math.log2(self.tests_by_size(benchmarks)) - math.log2(self.false_alarm)) / 2)
+        return 2 * math.ceil(-math.log2(self._first_level(benchmarks)) / 2)
 
 
 def check_gating(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -404,7 +404,7 @@ def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() ->
 
 def control_rows(worsening: float, pairs: int) -> tuple[list[GateRow], RowDecisions]:
     cell = paired(ratios(worsening, 0.01, pairs), name="control", role=Role.NEGATIVE_CONTROL)
-    decisions = decide_rows([cell], Policy())
+    decisions = decide_rows([cell], Policy(alarm_weights={}))
     return [row for row in decisions.rows if row.metric == "total_time"], decisions
 
 

@@ -45,7 +45,29 @@ def test_every_metric_of_every_benchmark_and_of_their_mean_is_a_test(benchmarks:
     cells = [paired(ratios(0.0, 0.01, 10), name=f"b{number}") for number in range(benchmarks)]
     rows = [row for row in decide_rows(cells, policy).rows if row.level is not None]
     assert policy.tests_by_size(benchmarks) == len(rows)
-    assert min(row.level or 1.0 for row in rows) == policy.false_alarm / len(rows)
+    assert sum(row.level or 1.0 for row in rows) == pytest.approx(policy.false_alarm)
+
+
+@pytest.mark.parametrize(("weights", "shares"), [({}, (0.5, 0.5)), ({"peak_memory": 0.25}, (0.8, 0.2))])
+def test_false_alarms_are_shared_by_the_weights_of_metrics(
+    weights: dict[str, float], shares: tuple[float, float]
+) -> None:
+    policy = Policy(alarm_weights=weights, metrics=GATING_METRICS)
+    rows = decide_rows([paired(ratios(0.0, 0.01, 10))], policy).rows
+    levels = {row.metric: row.level for row in rows if row.kind is RowKind.SIZE and row.metric in GATING_METRICS}
+    assert levels == pytest.approx({"total_time": shares[0] * 0.01, "peak_memory": shares[1] * 0.01})
+
+
+def test_what_a_rejected_test_had_of_the_false_alarms_goes_to_the_others_by_their_weights() -> None:
+    policy = Policy(alarm_weights={"peak_memory": 0.25}, metrics=GATING_METRICS)
+    rows = decide_rows([paired(ratios(0.0, 0.01, 20), memories=(2.0,) * 20)], policy).rows
+    levels = {row.metric: row.level for row in rows if row.metric in GATING_METRICS}
+    assert levels == pytest.approx({"total_time": 0.01, "peak_memory": 0.002})
+
+
+def test_a_record_from_before_the_weights_has_none() -> None:
+    assert Policy().of_record(2).alarm_weights == {}
+    assert Policy().of_record(3) == Policy()
 
 
 @pytest.mark.parametrize("pairs", [(4,), (6, 8), (8,), (10,), (12,), (6, 10), (10, 20, 40)])
