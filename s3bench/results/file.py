@@ -43,9 +43,15 @@ def check_distinct(written: Iterable[NamedPath], *, read: Iterable[NamedPath] = 
 def check_output(path: Path, *, force: bool, if_it_exists: str = "pass another file, or --force to replace it") -> None:
     """Check, before anything runs, that the results can be written to `path`; remove temporary files of a crash.
 
-    Raises `BadInput` for a directory, a device, a directory that is missing or not writable, and, without `force`, for
-    an existing file; `if_it_exists` says how to fix that.
+    Raises `BadInput` for `-`, a directory, a device, a directory that is missing or not writable, and, without `force`,
+    for an existing file; `if_it_exists` says how to fix that.
     """
+    if str(path) == "-":
+        raise BadInput(
+            "cannot write to -",
+            "it would be a file of that name, not stdout",
+            "leave out the option to print to stdout, or pass the name of a file",
+        )
     target = _target(path)
     status = _status(target)
     if status is not None and stat.S_ISDIR(status.st_mode):

@@ -89,6 +89,16 @@ def test_outputs_that_cannot_be_written_are_refused_early(tmp_path: Path) -> Non
             check_output(tmp_path / name, force=True)
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_no_file_is_named_like_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, force: bool) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="cannot write to -") as caught:
+        check_output(Path("-"), force=force)
+    assert caught.value.why == "it would be a file of that name, not stdout"
+    assert caught.value.fix == "leave out the option to print to stdout, or pass the name of a file"
+    check_output(tmp_path / "-", force=force)
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
 def test_a_directory_without_the_right_to_write_is_refused_early(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

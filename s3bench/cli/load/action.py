@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from s3bench.cli.load.checks import check_options
+from s3bench.cli.load.checks import check_key_file, check_options
 from s3bench.cli.load.fit import fit
 from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.load.output import LoadOutput
@@ -24,16 +24,25 @@ from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.aggregation.slo import SloOutcome, SloVerdict
 from s3bench.load.profile.file import render_profile
-from s3bench.load.session.bucket import new_run, root_of
+from s3bench.load.session.bucket import CleanUpResult, new_run, root_of
 from s3bench.load.session.capacity import check_capacity, check_ports
 from s3bench.load.session.session import Beginning, Measured, Session, Terms
 from s3bench.load.session.site import Site, emulated_site, is_on_this_machine, live_site
 from s3bench.load.session.slo_search import HighestRate
+from s3bench.report.terminal import printable
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 from s3bench.system.portable import IS_PORTABLE
 from s3bench.system.processes import cores_allowed
+
+_CODES = {
+    SloOutcome.HOLDS: ExitCode.DONE,
+    SloOutcome.BROKEN: ExitCode.FAIL,
+    SloOutcome.UNRESOLVED: ExitCode.INCONCLUSIVE,
+    SloOutcome.NO_EVIDENCE: ExitCode.INCONCLUSIVE,
+}
 
 
 def load(options: LoadOptions) -> None:
@@ -45,16 +54,25 @@ def load(options: LoadOptions) -> None:
     plan = plan_load(options, environment=os.environ)
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)
+        if outside := plan.options.outside_profile:
+            click.echo(f"s3bench: not in a profile: {printable(outside)}", err=True)
     elif plan.options.clean_up is not None:
         _clean_up_only(plan, plan.options.clean_up)
     else:
+        if plan.options.key_file is not None:
+            check_key_file(plan.options.key_file)
         _load(plan)
 
 
 def _clean_up_only(plan: LoadPlan, run: str) -> None:
     """Delete what a run left, through the first endpoint: another one may be down."""
     placement = msgspec.structs.replace(plan.placement, endpoint_urls=plan.placement.endpoint_urls[:1])
-    click.echo(f"s3bench: {live_site(placement, plan.credentials).bucket.remove_run(run)}")
+    bucket = live_site(placement, plan.credentials).bucket
+    removed = bucket.remove_run(run)
+    if removed == CleanUpResult():
+        click.echo(f"s3bench: nothing under {root_of(run)} in bucket {bucket.name}: check the run ID", err=True)
+    else:
+        click.echo(f"s3bench: {removed}")
 
 
 def _load(plan: LoadPlan) -> None:
@@ -134,6 +152,10 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                 output.add_highest_rate(event, is_interrupted=session.terms.is_over())
                 view.conclude(event.words)
                 code = max(code, _code_of_search(event))
+            case SloVerdict():
+                output.add_verdict(event)
+                view.conclude(event.sentence)
+                code = max(code, _CODES[event.outcome])
     return code
 
 

@@ -4,12 +4,14 @@ What contradicts itself within a profile, from options or from a file, is checke
 """
 
 import math
+from pathlib import Path
 
 from s3bench.cli.load.options import GROUPS, OPTIONS, Form, LoadOptions
 from s3bench.errors import BadInput
+from s3bench.load.engine.key_file import parse_key_lines
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.placement import Placement
-from s3bench.load.profile.profile import Profile
+from s3bench.load.profile.profile import Phase, Profile
 from s3bench.load.profile.table import Conflict
 from s3bench.results.document import NODE
 
@@ -66,6 +68,17 @@ def check_plan(options: LoadOptions, placement: Placement, profile: Profile) -> 
         )
     if options.slo is not None:
         _check_slo(profile)
+
+
+def check_key_file(path: Path) -> None:
+    """Refuse a key file that cannot be read, or has a wrong line, before the endpoint is asked for anything."""
+    try:
+        contents = path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"the key file {path} cannot be read", error.strerror or str(error), "pass a file with a key on each line"
+        ) from error
+    parse_key_lines(contents, str(path))
 
 
 def _check_live(options: LoadOptions, placement: Placement, profile: Profile) -> None:
@@ -136,19 +149,13 @@ def _check_lists(options: LoadOptions, profile: Profile) -> None:
 
 def _check_slo(profile: Profile) -> None:
     jobs = [job for phase in profile.phases for job in phase.jobs]
-    if len(jobs) != 1 or jobs[0].rate is not None:
+    if len(jobs) != 1:
         raise BadInput(
-            "--slo needs a profile with one job in closed loop",
-            f"the profile has {len(jobs)} jobs" if len(jobs) != 1 else "the job of the profile has a rate already",
-            "pass a profile of one phase with one job without `rate`",
+            "--slo needs a profile with one job",
+            f"the profile has {len(jobs)} jobs",
+            "pass a profile of one phase with one job",
         )
     phase = profile.phases[0]
-    if jobs[0].kinds == (OperationKind.DELETE,):
-        raise BadInput(
-            "--slo cannot be combined with the operation delete alone",
-            "the first rate deletes the objects, and nothing is left for the next one",
-            "pass a mix that also writes, such as --mix put=1,delete=1",
-        )
     for key, is_set in (
         ("loops", profile.loops != 1),
         ("stable", phase.stable),
@@ -157,9 +164,21 @@ def _check_slo(profile: Profile) -> None:
         if is_set:
             raise BadInput(
                 f"--slo cannot be combined with the profile's `{key}`",
-                "it tries one rate after the other, each for --duration",
+                "each rate is tried for --duration, and there is one result",
                 f"remove `{key}` from the profile",
             )
+    if jobs[0].rate is None:
+        _check_search(phase)
+
+
+def _check_search(phase: Phase) -> None:
+    """Refuse what cannot be repeated at one rate after the other."""
+    if phase.jobs[0].kinds == (OperationKind.DELETE,):
+        raise BadInput(
+            "--slo cannot be combined with the operation delete alone",
+            "the first rate deletes the objects, and nothing is left for the next one",
+            "pass --rate, or a mix that also writes, such as --mix put=1,delete=1",
+        )
     if phase.ramp_s and phase.duration_s is not None and math.ceil(phase.ramp_s) >= phase.duration_s:
         raise BadInput(
             "--ramp leaves nothing of --duration for --slo to measure",

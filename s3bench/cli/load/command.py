@@ -19,6 +19,7 @@ def load_command(**typed: Any) -> None:
     s3bench load ... --operation get --size 4KiB --threads 64 --duration 60 -o results.json
     s3bench load ... --rate 500 --mix get=70,put=30                 open loop: 500 operations planned per second
     s3bench load ... --slo 'p99<50ms,errors<0.1%'                   the highest rate that keeps these limits
+    s3bench load ... --slo 'p99<50ms' --rate 500                    whether this rate keeps them: exit code 0, 1 or 3
     s3bench load ... --matrix quick                                 sizes times threads
     s3bench load ... --replay access.log --for 10m --speed 4        an access log, four times as fast
     s3bench load profile.yaml                                       a profile of ours or of s4
@@ -29,9 +30,9 @@ def load_command(**typed: Any) -> None:
     s3bench load merge A.json B.json -o merged.json                 one document of several runs
 
     Everything is written under s3bench/RUN/ and deleted at the end. The exit code is 1 when more operations fail than
-    --max-error-rate allows, when no operation ends in the measured window, or when every rate that was tried breaks
-    --slo; 3 when --slo stays undecided; 4 when the figures contradict each other; and 130 after Ctrl-C. Results so far
-    are kept.
+    --max-error-rate allows, when no operation ends in the measured window, or when the --rate, or every rate that was
+    tried, breaks --slo; 3 when --slo stays undecided; 4 when the figures contradict each other, or there is no
+    connection to the endpoint; and 130 after Ctrl-C. Results so far are kept.
     """
     from s3bench.cli.load.action import load
 

@@ -4,9 +4,11 @@ Options that set a field of a load profile are rows of `s3bench.load.profile.tab
 profile has. Names, help, defaults, checks of values and of combinations all come from the rows.
 """
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -117,6 +119,18 @@ class LoadOptions:
             return ()
         return tuple((option, file) for file in (log.rglob("*") if log.is_dir() else (log,)))
 
+    @property
+    def outside_profile(self) -> str:
+        """The given options that no profile has, as they were typed, the keys of -a and -s hidden."""
+        rows = [row for row in _OWN_OPTIONS if row.field not in _ABOUT_PROFILES and self.has(row.field)]
+        return " ".join(filter(None, chain.from_iterable((row.name, self._typed(row)) for row in rows)))
+
+    def _typed(self, row: LoadOption) -> str:
+        """The value of an option of our own, quoted for a shell."""
+        if not row.metavar or row.field in _KEYS:
+            return row.metavar
+        return shlex.quote(str(getattr(self, row.field)))
+
     def has(self, name: str) -> bool:
         """Whether the option that sets the field `name` was given."""
         return name in self.given or (hasattr(self, name) and is_given({name: getattr(self, name)}, name))
@@ -125,6 +139,8 @@ class LoadOptions:
 _PATH = click.Path(path_type=Path, dir_okay=False)
 _MATRIX = ("matrix", "matrix_threads", "matrix_sizes", "matrix_samples")
 _EXISTING = ("key_file", "list_existing")
+_KEYS = ("access_key", "secret_key")
+_ABOUT_PROFILES = ("url", *_MATRIX, "show_profile", "quiet")  # in the profile that is shown, or about showing it
 _JOB = tuple(row.field for row in JOB_OPTIONS if row.written)
 _NOT_IN_A_MATRIX = Conflict(
     (*(name for name in _JOB if name not in {"objects", "keys"}), "slo", "stable", *_EXISTING),
@@ -239,10 +255,10 @@ _OWN_OPTIONS = (
          conflicts=(_NOT_IN_A_MATRIX,)),
     _row("--matrix-samples N", "A matrix with this many reads a cell.", shape=_whole(1, COUNT_MAX),
          conflicts=(_NOT_IN_A_MATRIX,)),
-    _row("--slo LIMITS", "Find the highest rate that keeps these limits: 'p99<50ms,errors<0.1%'.",
-         conflicts=(Conflict(("rate", "arrivals"), "the search sets rates of its own"),
-                    Conflict(("operations", "stable"), "each rate is tried for --duration"),
-                    Conflict(("loops",), "there is one search"))),
+    _row("--slo LIMITS",
+         "Find the highest rate that keeps these limits: 'p99<50ms,errors<0.1%'; with --rate, check that rate.",
+         conflicts=(Conflict(("operations", "stable"), "each rate is tried for --duration"),
+                    Conflict(("loops",), "there is one result"))),
     _row("--seed N", "Repeat the same random choices.", shape=_whole(0, _SEED_MAX),
          usual="another each time, stored in the results"),
     _row("--calibrate", "First measure the rate that this machine reaches against a server that does nothing."),
@@ -261,7 +277,9 @@ _OWN_OPTIONS = (
     _row("--csv FILE", "Write a line for each second to this file.", parse=_PATH),
     _row("--trace FILE", "Write a line for each attempt to this file.", parse=_PATH),
     _row("--object-log FILE", "Write key and MD5 of each object written to this file.", parse=_PATH),
-    _row("--show-profile", "Print the profile that would run, as a file for PROFILE, and run nothing."),
+    _row("--show-profile",
+         "Print the profile that would run, as a file for PROFILE, and run nothing; options that it cannot hold are "
+         "named on stderr."),
     _row("-q, --quiet", "Show no progress."),
 )  # fmt: skip
 

@@ -27,6 +27,7 @@ from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import S3BenchError
 from s3bench.load.aggregation.measurements import client, recorded, results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.aggregation.slo import SloVerdict
 from s3bench.load.profile.profile import Job
 from s3bench.load.session.capacity import capacity_of
 from s3bench.load.session.replay_plan import ReplaySummary
@@ -136,7 +137,7 @@ class LoadOutput:
 
     def interrupted(self) -> None:
         """Record that the run was interrupted."""
-        if self._plan.slo is not None:
+        if self._plan.searches:
             if not self._is_searched:
                 what = "interrupted: the search for the highest rate ended early, without the rate that was being tried"
                 self.document = self.document.with_warnings((what,))
@@ -192,13 +193,19 @@ class LoadOutput:
     def add_highest_rate(self, found: HighestRate, *, is_interrupted: bool) -> None:
         """Store the result of an SLO search, which the user may have interrupted."""
         self._is_searched = not is_interrupted
-        result = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
+        self._add_found({"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words})
+
+    def add_verdict(self, verdict: SloVerdict) -> None:
+        """Store whether the rate that the user chose kept the limits of `--slo`."""
+        self._add_found({"outcome": verdict.outcome, "clause": verdict.clause, "words": verdict.sentence})
+
+    def _add_found(self, result: dict[str, object]) -> None:
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": result})
 
     def _ended_early(self, why: str) -> None:
         """Record that the run ended before all of it was measured, unless all of it was."""
         what = f"with {self._complete} of {self._count} phases complete"
-        if self._plan.slo is not None:
+        if self._plan.searches:
             what = "" if "found" in self.document.options else "before the highest rate was found"
         elif self._complete == self._count:
             what = ""

@@ -23,7 +23,7 @@ from s3bench.load.profile.placement import PlacedProfile, Placement
 from s3bench.load.profile.profile import Job, Phase, Profile, Share
 from s3bench.load.profile.rules import Fault, check_job, check_payload, check_phase
 from s3bench.load.profile.sizes import Sizes, parse_sizes
-from s3bench.load.session.session import SLO_STEP_S
+from s3bench.load.session.session import SLO_STEP_S, is_search
 from s3bench.s3.network.model import NetworkModel, parse_network
 
 REFERENCE_BUCKET = "s3-benchmark"
@@ -79,6 +79,11 @@ class LoadPlan:
             "seed": self.options.seed,
             "calibrate": self.options.calibrate,
         }
+
+    @property
+    def searches(self) -> bool:
+        """Whether the highest rate that keeps `slo` is searched for; otherwise `slo` judges the one phase."""
+        return is_search(self.profile, self.slo)
 
     @property
     def placed(self) -> PlacedProfile:
@@ -142,7 +147,8 @@ def _phases(options: LoadOptions) -> tuple[Phase, ...]:
         return tuple(_phase(options, str(kind), (Share(kind=kind),), DURATION_S) for kind in kinds)
     if _is_emulated(options) and not any(map(options.has, _WORKLOAD)):
         return tuple(_phase(options, name, mix, duration_s) for name, mix, duration_s in DEMONSTRATION)
-    return (_phase(options, "", _mix(options), DURATION_S if options.slo is None else SLO_STEP_S),)
+    searches = options.slo is not None and not options.has("rate")
+    return (_phase(options, "", _mix(options), SLO_STEP_S if searches else DURATION_S),)
 
 
 def _matrix(options: LoadOptions) -> tuple[Phase, ...]:

@@ -1,7 +1,8 @@
 """Service level objectives such as `p99<50ms,errors<0.1%`, and whether a run meets them.
 
-The search for the highest rate that keeps them is in `s3bench.load.session.slo_search`. If the load generator was the
-bottleneck, a run says nothing about the server; if it has too few operations for a percentile, it has to be longer.
+The search for the highest rate that keeps them is in `s3bench.load.session.slo_search`; a run at a rate of the user's
+has the verdict of this module. If the load generator was the bottleneck, a run says nothing about the server; if it has
+too few operations for a percentile, it has to be longer.
 """
 
 import math
@@ -20,6 +21,9 @@ from s3bench.units import parse_seconds, render_seconds
 
 ERRORS_IMPLIED = "errors<0.1%"
 """Added if no limit of errors is given: a server that rejects everything is fast."""
+
+MORE_OPERATIONS = "use a longer -d, a looser errors limit, or a lower percentile"
+"""What helps where there are too few operations to decide."""
 
 _PERCENTS = {"p25": 25.0, "p50": 50.0, "p75": 75.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
 _FIELDS = {"p99.9": "p999"}
@@ -69,6 +73,19 @@ class SloVerdict:
     clause: str = ""
     words: str = ""
     longer: float = 1.0
+
+    @property
+    def sentence(self) -> str:
+        """The verdict on a run at a rate that the user chose; the search has a sentence of its own."""
+        match self.outcome:
+            case SloOutcome.HOLDS:
+                return self.words
+            case SloOutcome.BROKEN:
+                return f"{self.clause} did not hold: {self.words}"
+            case SloOutcome.UNRESOLVED:
+                return f"undecided: {self.words}; {MORE_OPERATIONS}"
+            case SloOutcome.NO_EVIDENCE:
+                return f"undecided: {self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

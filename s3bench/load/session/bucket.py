@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from s3bench.clients.environment import Credentials
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, S3BenchError
 from s3bench.run.prefix import Prefix
 
 ROOT = "s3bench/"
@@ -24,6 +24,7 @@ _OF_A_RUN = re.compile(r"[0-9a-f]{8}/" + _OF_A_DATA_SET.pattern)  # below a run'
 _CONNECT_S = 5
 _READ_S = 10  # of a server that hangs; a run has ended then, and its user waits
 _TRIES = 2
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # the server answers; the user's --ca-bundle does not have its authority
 
 
 def new_run() -> str:
@@ -107,15 +108,20 @@ class LiveBucket:
         return cls(boto3.client("s3", endpoint_url=url, verify=verify, config=config, **keys), name)
 
     def check(self) -> None:
-        """Raises `BadInput` when the bucket cannot be used."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
+        """Raises `BadInput` when the bucket cannot be used, and `S3BenchError` when the endpoint does not answer."""
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415 (as above)
+        from botocore.exceptions import ConnectionError as NoConnection  # noqa: PLC0415 (as above)
 
+        what = f"bucket {self.name!r} cannot be used at {self._client.meta.endpoint_url}"
         try:
             self._client.head_bucket(Bucket=self.name)
         except (BotoCoreError, ClientError, ValueError) as error:
+            why = str(error)
+            if isinstance(error, NoConnection | HTTPClientError) and _UNTRUSTED not in why:
+                fix = "check that the server runs, its port, and whether it has http:// or https://"
+                raise S3BenchError(what, why, fix) from error
             fix = "check the endpoint, the credentials and the bucket's name; buckets are not made by s3bench"
-            url = self._client.meta.endpoint_url
-            raise BadInput(f"bucket {self.name!r} cannot be used at {url}", str(error), fix) from error
+            raise BadInput(what, why, fix) from error
 
     def write_key_file(self, prefix: str, path: Path, *, keys_max: int) -> int:
         """List what is under `prefix` into a key file (a key and its size per line); returns their number."""

@@ -1,4 +1,4 @@
-"""Runs a profile at a site: loops, phases and their data sets, calibration, and the SLO search.
+"""Runs a profile at a site: loops, phases and their data sets, calibration, and the SLO search or verdict.
 
 It yields events, which the caller shows and stores. The caller also calls `clean_up`, which removes what was written,
 since a run that failed needs it too.
@@ -21,7 +21,7 @@ from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.aggregation.slo import Slo, SloOutcome, SloVerdict
 from s3bench.load.engine.key_file import read_key_file
 from s3bench.load.engine.trace import join_traces
-from s3bench.load.profile.profile import Arrivals, DataSet, Job, Phase, Profile, Rate
+from s3bench.load.profile.profile import DataSet, Job, Phase, Profile, Rate
 from s3bench.load.profile.sizes import Sizes
 from s3bench.load.session.bucket import CleanUpResult, new_run, root_of
 from s3bench.load.session.calibration import calibrate, calibrated, lone
@@ -50,9 +50,10 @@ class Terms:
 
     `run` is the run that is made; it reads the data set of the run `reused`, if any. Objects named in `key_file`, or
     listed under the prefix `existing`, are read instead of our own. With `slo` the highest rate that holds it is
-    searched for. `calibrates` measures this machine's ceiling for each phase. All attempts are written to the file
-    `trace`. Random choices, such as the next object, follow from `seed`. `preparing` writes the objects that a replay
-    needs. `keeps_rows` keeps each second for `PhaseAggregation.take_rows`.
+    searched for; if the job has a rate, it is decided whether that rate holds it. `calibrates` measures this machine's
+    ceiling for each phase. All attempts are written to the file `trace`. Random choices, such as the next object,
+    follow from `seed`. `preparing` writes the objects that a replay needs. `keeps_rows` keeps each second for
+    `PhaseAggregation.take_rows`.
     """
 
     workers: int
@@ -90,7 +91,12 @@ class Measured:
 
 
 _Returned = TypeVar("_Returned")
-Event = Beginning | PhaseAggregation | Measured | HighestRate
+Event = Beginning | PhaseAggregation | Measured | HighestRate | SloVerdict
+
+
+def is_search(profile: Profile, slo: Slo | None) -> bool:
+    """Whether the highest rate that holds `slo` is searched for: the job has no rate."""
+    return slo is not None and profile.phases[0].jobs[0].rate is None
 
 
 class Session:
@@ -168,8 +174,9 @@ class Session:
 
     def events(self) -> Iterator[Event]:
         """Run it; ends early when it `is_over`."""
-        if self.terms.slo is not None:
-            yield from self._search(self._profile.phases[0], self.terms.slo)
+        slo = self.terms.slo
+        if slo is not None and is_search(self._profile, slo):
+            yield from self._search(self._profile.phases[0], slo)
             return
         phases = self._profile.phases
         number, count = 0, len(phases) * self._profile.loops
@@ -184,8 +191,11 @@ class Session:
                     return
                 yield Beginning(name=name, number=number, count=count)
                 measured = yield from self._measured(self._named(phase, name), loop, known)
-                if measured.result.losses:
+                result = measured.result
+                if result.losses:
                     return
+                if slo is not None and not result.contradiction and not self.terms.is_over():
+                    yield slo.holds(result.whole, window_s=result.window_s)
 
     def _named(self, phase: Phase, name: str) -> Phase:
         """The phase with a name, which distinguishes its results from those of other phases."""
@@ -288,7 +298,7 @@ class Session:
             yield from self._prepared(phase)
         if self.terms.is_over():
             return
-        start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
+        start_per_s = yield from self._guess(phase)
         rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
         search = SloSearch(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
         number = 0
@@ -299,7 +309,7 @@ class Session:
                 name=f"{step.rate_per_s:,.1f} operations/s",
                 duration_s=(phase.duration_s or SLO_STEP_S) * step.longer,
                 warmup_s=max(phase.warmup_s, phase.ramp_s),  # of a ramp only what follows it was at this rate
-                jobs=(msgspec.structs.replace(job, rate=_at(step.rate_per_s, job)),),
+                jobs=(msgspec.structs.replace(job, rate=Rate(per_s=step.rate_per_s)),),
                 dimensions=(*phase.dimensions, {"rate": f"{step.rate_per_s:.1f}/s", "step": str(number)}),
             )
             yield Beginning(name=rated.name, number=number)
@@ -359,7 +369,3 @@ def _pool(workers: int, directory: Path) -> Workers:
 def _name_of(phase: Phase) -> str:
     kinds = {kind for job in phase.jobs for kind in job.kinds}
     return "mixed" if len(kinds) > 1 else next(iter(kinds)).value
-
-
-def _at(rate_per_s: float, job: Job) -> Rate:
-    return Rate(per_s=rate_per_s, arrivals=job.rate.arrivals if job.rate else Arrivals.POISSON)

@@ -9,7 +9,7 @@ have fewer operations still.
 import math
 from dataclasses import dataclass, replace
 
-from s3bench.load.aggregation.slo import SloOutcome, SloVerdict
+from s3bench.load.aggregation.slo import MORE_OPERATIONS, SloOutcome, SloVerdict
 
 PRECISION = 0.05
 GROWTH = 2.0
@@ -19,7 +19,6 @@ LONGER_MAX = 8
 _LOWEST_SHARE = 1 / 1024
 _TRIALS_MAX = 60
 _FAILED = frozenset({SloOutcome.BROKEN, SloOutcome.NO_EVIDENCE})
-_CURE = "use a longer -d, a looser errors limit, or a lower percentile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,8 @@ class SloSearch:
         high, held = self._lowest_failed, self._highest_held
         above = f"at {high.step.rate_per_s:,.1f}/s {high.verdict.words}" if high else "nothing higher was tried"
         if held is None and (undecided := self._highest_unresolved):
-            words = f"undecided: at {undecided.step.rate_per_s:,.1f}/s {undecided.verdict.words}; {above}; {_CURE}"
+            at = f"at {undecided.step.rate_per_s:,.1f}/s {undecided.verdict.words}"
+            words = f"undecided: {at}; {above}; {MORE_OPERATIONS}"
             return HighestRate(rate_per_s=None, is_limit=False, is_undecided=True, words=words)
         if held is None and high is None:
             return HighestRate(rate_per_s=None, is_limit=False, is_undecided=True, words="undecided: no rate was tried")

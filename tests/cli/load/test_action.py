@@ -11,6 +11,7 @@ from s3bench.cli.main import main
 from s3bench.cli.stop import StopSignal
 from s3bench.errors import MachineError
 from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.aggregation.slo import SloOutcome, SloVerdict
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.placement import Placement
@@ -148,6 +149,29 @@ def test_the_highest_rate_is_printed_and_an_undecided_search_has_an_exit_code_of
     assert stderr.count(f"s3bench: {event.words}\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (SloOutcome.HOLDS, 0),
+        (SloOutcome.BROKEN, 1),
+        (SloOutcome.UNRESOLVED, 3),
+        (SloOutcome.NO_EVIDENCE, 3),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_the_verdict_on_a_rate_is_printed_stored_and_the_exit_code(
+    session: type[FakeSession], load: Load, outcome: SloOutcome, code: int, options: tuple[str, ...]
+) -> None:
+    verdict = SloVerdict(outcome=outcome, clause="p99<50ms", words="p99 was 187 ms")
+    session.happens = (measured(error_rate=0.05), verdict)
+    exit_code, stderr = load("--operation", "put", "--rate", "500", "--slo", "p99<50ms,errors<10%", *options)
+    assert exit_code == code
+    assert stderr.count(f"s3bench: {verdict.sentence}\n") == 1
+    stored = parse_document(Path("results.json").read_bytes(), source="results.json").options
+    assert stored["found"] == {"outcome": str(outcome), "clause": "p99<50ms", "words": verdict.sentence}
+    assert stored["slo"] == "p99<50ms,errors<10%"
+
+
 @pytest.mark.parametrize("options", [(), ("-q",)])
 def test_an_interrupted_clean_up_says_which_objects_remain_and_how_to_delete_them(
     session: type[FakeSession], load: Load, options: tuple[str, ...]
@@ -235,6 +259,18 @@ def test_an_interrupted_search_is_recorded_although_some_rate_was_found(
     )
 
 
+def test_an_interrupted_run_at_a_rate_is_recorded_as_a_phase_and_not_as_a_search(
+    session: type[FakeSession], load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.cli.load.action.StopSignal", Interrupted)
+    session.happens = (measured(),)
+    code, _ = load("--slo", "p99<50ms", "--rate", "500")
+    assert code == 130
+    assert warnings_of("results.json")[-1] == (
+        "interrupted: the phase that was running ended early, and those after it did not run"
+    )
+
+
 def test_an_error_is_recorded_in_a_document_that_has_results_already(
     session: type[FakeSession], load: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,3 +336,16 @@ def test_a_clean_up_needs_the_first_endpoint_alone(
         main()
     assert (ended.value.code, opened) == (0, [("http://127.0.0.1:9",)])
     assert capfd.readouterr().out == f"s3bench: removed all of {RUN}\n"
+
+
+def test_a_clean_up_that_finds_nothing_says_so_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bucket = Named(name="data", remove_run=lambda _: CleanUpResult())
+    monkeypatch.setattr("s3bench.cli.load.action.live_site", lambda *_: Named(bucket=bucket))
+    live = ("--endpoint-url", "http://127.0.0.1:9", "-b", "data")
+    monkeypatch.setattr("sys.argv", ["s3bench", "load", *live, "--clean-up", RUN])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capfd.readouterr() == ("", f"s3bench: nothing under s3bench/{RUN}/ in bucket data: check the run ID\n")

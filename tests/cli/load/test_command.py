@@ -54,6 +54,34 @@ def test_the_profile_that_would_run_is_shown_as_a_file_that_means_the_same() -> 
     assert [(str(share.kind), share.weight) for share in job.mix] == [("get", 70.0), ("put", 30.0)]
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--list-existing", "logs/"), "--list-existing logs/"),
+        (("--key-file", "my keys", "--seed", "7"), "--key-file 'my keys' --seed 7"),
+        (("--slo", "p99<50ms", "--rate", "5", "--keep"), "--slo 'p99<50ms' --keep"),
+        (("-a", "ID", "-s", "SECRET-KEY"), "--access-key KEY --secret-key SECRET"),
+    ],
+)
+def test_options_that_a_profile_cannot_hold_are_named(options: tuple[str, ...], named: str) -> None:
+    shown = load("--show-profile", *LIVE, *options)
+    assert (shown.exit_code, shown.stderr) == (0, f"s3bench: not in a profile: {named}\n")
+    assert parse_profile(shown.stdout, "shown")
+
+
+def test_nothing_is_named_where_the_profile_holds_all() -> None:
+    assert load("--show-profile", "-u", "http://127.0.0.1:9", "-b", "data", "-q").stderr == ""
+    assert load("--show-profile", *LIVE, "--matrix", "quick", "--retries", "2").stderr == ""
+
+
+def test_a_key_file_is_checked_before_anything_is_asked_of_the_endpoint(tmp_path: Path) -> None:
+    missing = refusal(*LIVE, "--key-file", tmp_path / "nosuch")
+    assert missing.what == f"the key file {tmp_path / 'nosuch'} cannot be read"
+    assert missing.fix == "pass a file with a key on each line"
+    (tmp_path / "keys").write_text("key\tmany\n", encoding="utf-8")
+    assert refusal(*LIVE, "--key-file", tmp_path / "keys").what == f"{tmp_path / 'keys'}, line 1: no object"
+
+
 def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
     shown = load("--show-profile", DATA / "s4.yaml")
     assert shown.exit_code == 0

@@ -277,6 +277,28 @@ def test_an_option_that_fits_one_operation_asks_for_it(line: str, kind: Operatio
     assert only_job(f"{LIVE} {line}").kinds == (kind,)
 
 
+@pytest.mark.parametrize(
+    ("line", "searches", "duration_s"),
+    [
+        ("--operation get", True, 10.0),
+        ("--operation get --rate 5", False, 60.0),
+        ("--operation delete --rate 5 --arrivals constant -d 7", False, 7.0),
+        ("--operation get --rate 5 --ramp 2.5s -d 3", False, 3.0),
+    ],
+)
+def test_a_rate_is_judged_and_without_one_the_highest_is_searched_for(
+    line: str, searches: bool, duration_s: float
+) -> None:
+    plan = plan_of(f"{LIVE} --slo p99<5ms {line}")
+    assert (plan.searches, plan.profile.phases[0].duration_s) == (searches, duration_s)
+
+
+def test_the_rate_of_a_profile_is_judged(tmp_path: Path) -> None:
+    profile = tmp_path / "p.yaml"
+    profile.write_text("operation: get\nrate: 5\n", encoding="utf-8")
+    assert not plan_of(f"{profile} --slo p99<5ms").searches
+
+
 def test_the_limits_to_keep_are_parsed() -> None:
     assert plan_of(f"{LIVE} --slo 'p99<50ms,errors<0.1%'").slo == parse_slo("p99<50ms,errors<0.1%")
 
@@ -372,7 +394,8 @@ def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
         ("--matrix quick -t 3", "--matrix cannot be combined with --threads"),
         ("--matrix-samples 5 --size 1K", "--matrix-samples cannot be combined with --size"),
         ("--matrix quick --slo p99<5ms", "--matrix cannot be combined with --slo"),
-        ("--slo p99<5ms --rate 5", "--slo cannot be combined with --rate"),
+        ("--slo p99<5ms --rate 5 --operations 5", "--slo cannot be combined with --operations"),
+        ("--slo p99<5ms --rate 5 --loops 2", "--slo cannot be combined with --loops"),
         (f"{DATA / 's4.yaml'} --slo p99<5ms", "--slo needs a profile with one job"),
         ("--arrivals constant", "--arrivals needs --rate"),
         ("-s SECRET -u http://a", "--secret-key needs --access-key"),

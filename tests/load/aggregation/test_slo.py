@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.load.aggregation.slo import Slo, SloMetric, SloOutcome, parse_slo
+from s3bench.load.aggregation.slo import MORE_OPERATIONS, Slo, SloMetric, SloOutcome, SloVerdict, parse_slo
 from s3bench.load.operation import AttemptFailure
 from s3bench.results.load import Failures, Latency, Load
 
@@ -43,6 +43,29 @@ def load(**known: object) -> Load:
 
 def outcome(text: str, of: Load) -> SloOutcome:
     return parse_slo(text).holds(of, window_s=WINDOW_S).outcome
+
+
+@pytest.mark.parametrize(
+    ("outcome", "clause", "words", "sentence"),
+    [
+        (SloOutcome.HOLDS, "", "p99<50ms held", "p99<50ms held"),
+        (SloOutcome.BROKEN, "p99<50ms", "p99 was 187 ms", "p99<50ms did not hold: p99 was 187 ms"),
+        (
+            SloOutcome.UNRESOLVED,
+            "p99<50ms",
+            "p99 needs 368 operations, and 112 succeeded",
+            f"undecided: p99 needs 368 operations, and 112 succeeded; {MORE_OPERATIONS}",
+        ),
+        (
+            SloOutcome.NO_EVIDENCE,
+            "",
+            "400/s were planned, and only 310/s ended",
+            "undecided: 400/s were planned, and only 310/s ended",
+        ),
+    ],
+)
+def test_a_verdict_is_a_sentence(outcome: SloOutcome, clause: str, words: str, sentence: str) -> None:
+    assert SloVerdict(outcome=outcome, clause=clause, words=words).sentence == sentence
 
 
 def test_a_promise_is_read_with_its_units() -> None:

@@ -5,7 +5,7 @@ import boto3
 import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.load.session.bucket import LiveBucket, new_run, root_of
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -49,11 +49,23 @@ def test_a_bucket_that_is_there_can_be_used_and_another_cannot(bucket: LiveBucke
         LiveBucket.at(server.url, "absent", credentials=FAKE_CREDENTIALS).check()
 
 
-def test_an_endpoint_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+def test_an_endpoint_without_a_connection_is_no_bad_input(server: EmulatorEndpoint, tmp_path: Path) -> None:
     with EmulatorEndpoint(directory=tmp_path) as gone:
-        url = gone.url
-    with pytest.raises(BadInput, match="cannot be used"):
-        LiveBucket.at(url, "mine", credentials=FAKE_CREDENTIALS).check()
+        refusing = gone.url
+    plain = server.url.replace("http://", "https://")
+    for url in (refusing, plain):
+        with pytest.raises(S3BenchError, match=f"bucket 'mine' cannot be used at {url}") as caught:
+            LiveBucket.at(url, "mine", credentials=FAKE_CREDENTIALS).check()
+        assert caught.value.exit_code == ExitCode.CLIENT_FAILED
+        assert "check that the server runs" in caught.value.fix
+
+
+def test_a_certificate_that_is_not_trusted_is_bad_input(tmp_path: Path) -> None:
+    with EmulatorEndpoint(directory=tmp_path, tls=True) as server:
+        server.arm(EmulatorSettings(buckets=("mine",)))
+        with pytest.raises(BadInput, match="cannot be used") as caught:
+            LiveBucket.at(server.url, "mine", credentials=FAKE_CREDENTIALS).check()
+    assert "certificate" in caught.value.why
 
 
 def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: LiveBucket, client: "boto3.client") -> None:

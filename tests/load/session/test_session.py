@@ -12,7 +12,7 @@ import pytest
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
-from s3bench.load.aggregation.slo import parse_slo
+from s3bench.load.aggregation.slo import SloVerdict, parse_slo
 from s3bench.load.engine.message import BeginPhase, PhaseEnded, RequestTarget, WorkerLost
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
@@ -96,6 +96,8 @@ def told(events: Iterable[Event]) -> Iterator[str]:
                 yield f"measured {event.phase.name} in loop {event.loop}"
             case HighestRate():
                 yield "found"
+            case SloVerdict():
+                yield event.sentence
 
 
 def test_the_data_set_is_written_once_and_every_loop_has_every_phase(pools: list[FakePool], tmp_path: Path) -> None:
@@ -202,10 +204,15 @@ def test_a_worker_that_dies_before_anything_was_measured_is_an_error(pools: list
 
 
 def test_a_loss_ends_the_search_without_an_answer(pools: list[FakePool], tmp_path: Path) -> None:
-    putting = phase("write", OperationKind.PUT, rate=Rate(per_s=10.0))
+    putting = msgspec.structs.replace(phase("write", OperationKind.PUT, operations=None), duration_s=2.0)
+    closed = serving(1e12)
     with session_of(tmp_path, putting, slo=parse_slo("errors<1%")) as session:
-        pools[0].answer = losing
-        assert list(told(session.events())) == ["1/None: 10.0 operations/s", "measured 10.0 operations/s in loop 0"]
+        pools[0].answer = lambda order: losing(order) if order.phase.jobs[0].rate else closed(order)
+        assert list(told(session.events())) == [
+            "a closed loop, to find the first rate",
+            "1/None: 100.0 operations/s",
+            "measured 100.0 operations/s in loop 0",
+        ]
 
 
 def test_a_loss_while_the_data_set_is_written_ends_the_run(pools: list[FakePool], tmp_path: Path) -> None:
@@ -331,12 +338,12 @@ def test_a_phase_is_calibrated_once_however_often_it_runs(pools: list[FakePool],
     assert not any(pool.is_open for pool in pools)
 
 
-def serving(limit_per_s: float) -> Callable[[BeginPhase], Iterable[Told]]:
-    """Does what is planned, up to a rate beyond which half of it fails."""
+def serving(limit_per_s: float, *, closed_per_s: float = 400.0) -> Callable[[BeginPhase], Iterable[Told]]:
+    """Does what is planned, up to a rate beyond which half of it fails; `closed_per_s` in closed loop."""
 
     def answer(order: BeginPhase) -> Iterable[Told]:
         [job] = order.phase.jobs
-        rate = job.rate.per_s if job.rate else 400.0
+        rate = job.rate.per_s if job.rate else closed_per_s
         seconds = order.phase.duration_s or 1.0
         count = round(rate * seconds)
         planned = msgspec.structs.replace(job, operations=count)
@@ -404,9 +411,9 @@ def test_a_search_without_enough_operations_goes_up_and_ends_undecided(
     pools: list[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 8.0)
-    reading = msgspec.structs.replace(phase("read", OperationKind.GET, rate=Rate(per_s=2.0)), duration_s=2.0)
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
     with session_of(tmp_path, reading, slo=parse_slo("p50<10s,errors<0.1%")) as session:
-        pools[0].answer = serving(1e12)
+        pools[0].answer = serving(1e12, closed_per_s=8.0)
         events = list(session.events())
     rates = [order.phase.jobs[0].rate.per_s for order in pools[0].begun if order.phase.jobs[0].rate]
     assert rates == [2.0, 4.0, 8.0]
@@ -425,11 +432,10 @@ def test_a_search_against_a_server_that_answers_nothing_tries_no_higher_rate(
         yield from records(begun, end_ns=end_ns)
         yield from endings(begun, end_ns=end_ns)
 
-    putting = msgspec.structs.replace(
-        phase("write", OperationKind.PUT, operations=None, rate=Rate(per_s=16.0)), duration_s=2.0
-    )
+    putting = msgspec.structs.replace(phase("write", OperationKind.PUT, operations=None), duration_s=2.0)
+    closed = serving(1e12, closed_per_s=64.0)
     with session_of(tmp_path, putting, slo=parse_slo("p50<10s")) as session:
-        pools[0].answer = hanging
+        pools[0].answer = lambda order: hanging(order) if order.phase.jobs[0].rate else closed(order)
         events = list(session.events())
     rates = [order.phase.jobs[0].rate.per_s for order in pools[0].begun if order.phase.jobs[0].rate]
     assert rates[:3] == [16.0, 8.0, 4.0]
@@ -437,6 +443,48 @@ def test_a_search_against_a_server_that_answers_nothing_tries_no_higher_rate(
     found = events[-1]
     assert isinstance(found, HighestRate)
     assert (found.rate_per_s, found.is_undecided) == (None, False)
+
+
+def rated(pools: list[FakePool], directory: Path, answer: Callable[[BeginPhase], Iterable[Told]]) -> list[str]:
+    """What is told of one run of 2 s at 2,000 operations a second with limits."""
+    putting = msgspec.structs.replace(
+        phase("write", OperationKind.PUT, operations=None, rate=Rate(per_s=2000.0)), duration_s=2.0
+    )
+    with session_of(directory, putting, slo=parse_slo("p99<1s,errors<1%")) as session:
+        pools[0].answer = answer
+        return list(told(session.events()))
+
+
+@pytest.mark.parametrize(
+    ("limit_per_s", "verdict"),
+    [
+        (2000.0, "p99<1s,errors<1% held"),
+        (1999.0, "errors<1% did not hold: 2,000 of 4,000 operations failed"),
+    ],
+)
+def test_a_rate_of_the_users_is_run_once_and_has_a_verdict(
+    pools: list[FakePool], tmp_path: Path, limit_per_s: float, verdict: str
+) -> None:
+    assert rated(pools, tmp_path, serving(limit_per_s)) == ["1/1: write", "measured write in loop 0", verdict]
+
+
+def test_a_rate_of_which_a_part_is_lost_has_no_verdict(pools: list[FakePool], tmp_path: Path) -> None:
+    assert rated(pools, tmp_path, losing) == ["1/1: write", "measured write in loop 0"]
+
+
+def test_a_rate_that_was_interrupted_has_no_verdict(pools: list[FakePool], tmp_path: Path) -> None:
+    over: list[bool] = []
+
+    def answer(order: BeginPhase) -> Iterable[Told]:
+        over.append(True)
+        return serving(2000.0)(order)
+
+    putting = msgspec.structs.replace(
+        phase("write", OperationKind.PUT, operations=None, rate=Rate(per_s=2000.0)), duration_s=2.0
+    )
+    with session_of(tmp_path, putting, slo=parse_slo("p99<1s,errors<1%"), is_over=lambda: bool(over)) as session:
+        pools[0].answer = answer
+        assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
 
 
 def interrupted_search(pools: list[FakePool], directory: Path, *, at: str) -> list[Event]:

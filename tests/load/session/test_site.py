@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, S3BenchError
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.placement import Placement
 from s3bench.load.session.bucket import LiveBucket
@@ -35,7 +35,7 @@ def test_the_emulated_site_is_there_as_long_as_it_is_used(tmp_path: Path) -> Non
         site.bucket.check()
         site.every_second()
         assert site.link_bytes_per_s == math.inf
-    with pytest.raises(BadInput, match="cannot be used"):
+    with pytest.raises(S3BenchError, match="cannot be used"):
         site.bucket.check()
 
 
@@ -153,5 +153,5 @@ def test_every_url_is_checked_at_the_start(server: EmulatorEndpoint, tmp_path: P
         dead = gone.url
     both = live_site(Placement(endpoint_urls=(server.url, server.url), bucket="data"), FAKE_CREDENTIALS)
     assert both.urls == (server.url, server.url)
-    with pytest.raises(BadInput, match=f"bucket 'data' cannot be used at {dead}"):
+    with pytest.raises(S3BenchError, match=f"bucket 'data' cannot be used at {dead}"):
         live_site(Placement(endpoint_urls=(server.url, dead), bucket="data"), FAKE_CREDENTIALS)
