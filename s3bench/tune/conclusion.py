@@ -59,7 +59,9 @@ class _Conclusion:
         self._trials = study.trials
         tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
         state = StudyState(tuner=tuner, trials=study.trials)
-        self._state = dataclasses.replace(state, is_final=state.is_undecided)
+        self._state = state
+        is_final = state.is_undecided and not state.has_ended_before and self._is_over
+        self._state = dataclasses.replace(state, is_final=is_final)
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
     def result(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> StudyResult:
@@ -84,7 +86,7 @@ class _Conclusion:
             objective=header.objective.aim,
             unit=header.objective.unit,
             verdict=found,
-            can_settle=not self._state.has_last_look,
+            can_settle=found is TuneVerdict.UNSETTLED and self._state.can_continue,
             recommended=best,
             candidate=shown,
             default=default,
@@ -292,8 +294,7 @@ class _Conclusion:
         """Warnings: another reference, an incomplete grid, and those of the runs behind the recommendation."""
         first, reference = Setting(client=self._header.clients[0]), self._state.reference
         if reference is not None and reference != first:
-            why = " ".join(self.figures(first).failure.split())
-            yield f"compared with the defaults of {reference.client}, since {first.client} failed: {why}"
+            yield f"compared with the defaults of {reference.client}, since {first.client} failed"
         tried, grid = len(self._state.evidence.settings), len(self._state.space.grid())
         if self._header.search is Search.GRID and tried < grid:
             yield f"the budget ended after {tried} of the {grid} settings of the grid"

@@ -12,6 +12,8 @@ from itertools import islice
 from statistics import median
 from typing import Protocol
 
+import msgspec
+
 from s3bench.tune.candidates import Candidates, search_model_of
 from s3bench.tune.effective_settings import ignored_parameters
 from s3bench.tune.evidence import SettingEstimate, TrialEvidence
@@ -176,7 +178,7 @@ class Finalists:
 class StudyState:
     """The state of a study after complete blocks of trials.
 
-    `is_final`: the study is over, and its verification had no verdict at the look where it ended.
+    `is_final`: the study has ended, its verification had no verdict at its last look, and it never ended before.
     """
 
     tuner: Tuner
@@ -217,10 +219,18 @@ class StudyState:
         """The winner of the search and the runner-up; `None` while there are none.
 
         Based on the search, since the verification tests its winner. A winner that exceeds the memory limit in the
-        verification is replaced by the next.
+        verification, or fails twice, is replaced by the next; in the end the default is left.
         """
         assert self.reference is not None
-        return find_leaders(self.evidence, self.reference, keeps=self.keeps_memory)
+        return find_leaders(self.evidence, self.reference, keeps=self._may_win)
+
+    def _may_win(self, setting: Setting) -> bool:
+        """Whether `setting` is in the running by all of its runs, or is the default and keeps the memory limit."""
+        return setting in self._running or (setting == self.reference and self.keeps_memory(setting))
+
+    @cached_property
+    def _running(self) -> frozenset[Setting]:
+        return frozenset(each.setting for each in contenders(self.measured, keeps=self.keeps_memory))
 
     @cached_property
     def finalists(self) -> Finalists | None:
@@ -295,7 +305,7 @@ class StudyState:
 
     def _contenders(self, evidence: TrialEvidence) -> Iterator[SettingEstimate]:
         """The settings that may be recommended rather than the default, the fastest first."""
-        for each in contenders(evidence, keeps=self.keeps_memory):
+        for each in contenders(evidence, keeps=self._may_win):
             if each.setting != self.reference:
                 peak = max(self.everything.peaks_bytes(each.setting), default=None)
                 yield replace(each, peak_memory_bytes=None if peak is None else math.ceil(peak))
@@ -315,11 +325,13 @@ class StudyState:
         return self.reference
 
     def change(self, setting: Setting, other: Setting) -> Change:
-        """The change from `other` to `setting` in the verification."""
+        """The change from `other` to `setting` in the verification.
+
+        Changes from the default are looked at repeatedly; for any other one the interval takes all of the error.
+        """
         trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
-        return verify(
-            trials, winner=setting, other=other, objective=objective, looks=self.looks, is_final=self.is_final
-        )
+        is_final = self.is_final or self.reference not in {setting, other}
+        return verify(trials, winner=setting, other=other, objective=objective, looks=self.looks, is_final=is_final)
 
     @property
     def is_undecided(self) -> bool:
@@ -328,10 +340,20 @@ class StudyState:
         return len(settings) > 1 and verdict_on(self.change(settings[1], settings[0])) is TuneVerdict.UNSETTLED
 
     @property
-    def has_last_look(self) -> bool:
-        """Whether the verification made all of its pairs."""
-        settings = self._compared()
-        return len(settings) > 1 and self._blocks_of(settings[1]) >= self.looks.last
+    def has_ended_before(self) -> bool:
+        """Whether a session ended after `PAIRS_MIN` rounds of the verification; each has the time of its set-up.
+
+        Its result may have spent the rest of the error. Ctrl-C spends nothing, but the trials do not tell it.
+        """
+        rounds = {trial.block for trial in self._of(Stage.VERIFICATION)}
+        resumed = (trial for trial in self._of(Stage.VERIFICATION) if trial.set_up_s > 0)
+        return any(sum(each < trial.block for each in rounds) >= PAIRS_MIN for trial in resumed)
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether a larger budget would add runs."""
+        tuner = replace(self.tuner, header=msgspec.structs.replace(self.tuner.header, budget_s=math.inf))
+        return tuner.next_block(self.trials) is not None
 
     def keeps_memory(self, setting: Setting) -> bool:
         """Whether `setting` keeps the memory limit, by the peaks of all its runs so far."""
@@ -406,7 +428,7 @@ class StudyState:
     def _grid(self) -> RunBlock | None:
         """Every setting once more; the first round ignores the time limit."""
         done, grid = self._number(Stage.SEARCH), self.space.grid()
-        if done == _GRID_ROUNDS or (done and not self._has_time(sum(self._took_s(setting) for setting in grid))):
+        if done == _GRID_ROUNDS or (done and not self._has_time(sum(self.took_s(setting) for setting in grid))):
             return None
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
@@ -418,7 +440,7 @@ class StudyState:
         settings = [each for each in self.space.starts() if each.is_default or each.client in competitive]
         budget_s, ends_s, runs = self.tuner.header.budget_s, self._spent_s(), []
         for setting in sorted(settings, key=lambda each: not each.is_default):
-            default_s = self._took_s(Setting(client=setting.client))
+            default_s = self.took_s(Setting(client=setting.client))
             ends_s += default_s if setting.is_default else min(default_s, cap or math.inf)
             if ends_s <= (budget_s if setting.is_default else _SEARCH_SHARE * budget_s):
                 runs.append(PlannedRun(setting=setting, cap_s=None if setting.is_default else cap))
@@ -477,7 +499,7 @@ class StudyState:
         untried = [each for each in smaller if each not in self.evidence.settings and self.space.contains(each)]
         new = self._candidates.may_tie(untried)[:_NEW_PER_BLOCK]
         again = (winner,) if self._is_gain_clear else (self._default, winner)
-        again_s = [self._took_s(setting) for setting in again]
+        again_s = [self.took_s(setting) for setting in again]
         if not new or not self._has_time(sum(again_s) + len(new) * (cap or max(again_s))):
             return None
         runs = [PlannedRun(setting=setting) for setting in again]
@@ -497,7 +519,7 @@ class StudyState:
             return None
         limit = self.tuner.header.max_memory_bytes
         best = rivals(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
-        if not self._has_time(sum(self._took_s(setting) for setting in best)):
+        if not self._has_time(sum(self.took_s(setting) for setting in best)):
             return None
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in best])
 
@@ -559,22 +581,25 @@ class StudyState:
 
     def _is_over(self, settings: Sequence[Setting], share: float) -> bool:
         """Whether there is no time for one more run of each of `settings`, within `share` times the budget."""
-        return self._spent_s() + sum(map(self._took_s, settings)) > share * self.tuner.header.budget_s
+        return self._spent_s() + sum(map(self.took_s, settings)) > share * self.tuner.header.budget_s
 
     def _spent_s(self) -> float:
         return sum(trial.cost_s for trial in self.trials)
 
     def _block_s(self) -> float:
         """The longest time of one more block of the race; runs of new settings end at their cap."""
-        longest_s = max(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
-        return sum(self._took_s(setting) for setting in self._again()) + self._most_new * (self._cap_s or longest_s)
+        longest_s = max(self.took_s(estimate.setting) for estimate in self.evidence.estimates())
+        return sum(self.took_s(setting) for setting in self._again()) + self._most_new * (self._cap_s or longest_s)
 
     def _first_look_s(self, settings: Sequence[Setting]) -> float:
         """The time of the verification up to its first look, plus one pair, since times vary."""
-        return (self.looks.first + 1) * sum(self._took_s(setting) for setting in settings)
+        return (self.looks.first + 1) * sum(self.took_s(setting) for setting in settings)
 
-    def _took_s(self, setting: Setting) -> float:
-        return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
+    def took_s(self, setting: Setting) -> float:
+        """The median time of the runs that did not fail, of all only where there is no other."""
+        own = [trial for trial in self.trials if trial.setting == setting]
+        runs = [trial for trial in own if trial.failure is None] or own
+        return median([trial.took_s for trial in runs] or [0.0])
 
     def _compared(self) -> tuple[Setting, ...]:
         """The settings of the verification: the default, the one compared with it, and the others."""
@@ -604,10 +629,10 @@ class StudyState:
     def _with_time_for(self, pair: Sequence[Setting], others: Sequence[Setting]) -> Iterator[Setting]:
         """Those of `others` for which `PAIRS_MIN` rounds with `pair` fit the time before the first look."""
         rounds = max(self.looks.first - self._blocks_of(pair[1]), 0) + 1
-        ends_s = self._spent_s() + rounds * sum(map(self._took_s, pair))
+        ends_s = self._spent_s() + rounds * sum(map(self.took_s, pair))
         for setting in others:
             rounds_left = PAIRS_MIN - self._blocks_of(setting)
-            ends_s += (rounds_left + (rounds_left == PAIRS_MIN)) * self._took_s(setting)
+            ends_s += (rounds_left + (rounds_left == PAIRS_MIN)) * self.took_s(setting)
             if ends_s <= OVERRUN * self.tuner.header.budget_s or rounds_left < PAIRS_MIN:
                 yield setting
 
@@ -617,7 +642,7 @@ class StudyState:
         if needs_more_pairs(changes, pairs, self.looks):
             return True
         first, second = CLEAR_LOOKS.pairs[:2]
-        more_s = (second - first + 1) * sum(self._took_s(setting) for setting in settings)
+        more_s = (second - first + 1) * sum(self.took_s(setting) for setting in settings)
         return needs_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
 
     def _blocks_of(self, setting: Setting) -> int:

@@ -5,7 +5,13 @@ log-ratio one value for the signed-rank test of `s3bench.stats.signed_rank`. Rep
 inflate the error rate, so the looks share the error of 5 %, and the shares add up (Bonferroni's inequality). The first
 look takes the smallest error that its pairs allow, for six pairs 2 in 64; the others share the rest by the pairs they
 add, as in `s3bench.gate.looks`. A verification that ends without a verdict spends the rest, between two looks and at
-one. So the interval contains the true change in at least 95 of 100 verifications, whenever they stop.
+one. So the interval contains the true change in at least 95 of 100 verifications, whenever they end. Until then, and
+after an interruption, the interval is that of the last look, so that looking at it spends nothing.
+
+A study that is resumed after its end has spent everything already, and its later looks spend their shares again. The
+rest is only spent once, so the interval contains the change in at least 90 of 100 such verifications, however often
+they are resumed. Simulated without a gain, ended and resumed after every fourth round from 6 to 38, 15 of 600 studies
+once said "better" (2.5 %), and 39 if each end spent the rest (6.5 %).
 
 The search chooses the looks before the first pair: a clear gain shows at six pairs, which take most of the error; for
 an uncertain gain nothing is spent on them.
@@ -57,12 +63,17 @@ class VerificationLooks:
     def tail(self, blocks: int, *, is_final: bool = False) -> float:
         """The error that an interval may spend on each side after so many blocks, including failed ones.
 
-        `is_final`: no look follows.
+        `is_final`: the verification has ended without a verdict, and spends what its looks have left.
         """
-        blocks = min(blocks, self.last)
-        tails = self._tails()
+        blocks, tails = min(blocks, self.last), self._tails()
         look = sum(each < blocks for each in self.pairs)
-        return tails[look] if blocks in self.pairs and not is_final else sum(tails[look:])
+        if is_final:
+            return sum(tails[look:])
+        return tails[look] if blocks in self.pairs else 0.0
+
+    def reached(self, blocks: int) -> int:
+        """The pairs of the last look within so many blocks; all of them before the first look."""
+        return max((each for each in self.pairs if each <= blocks), default=blocks)
 
     def _tails(self) -> tuple[float, ...]:
         """The error that each look may spend, above and below."""
@@ -117,18 +128,20 @@ def verify(
 ) -> Change:
     """The change from `other` to `winner`, from the blocks of a verification in which both have a complete run.
 
-    `is_final`: the verification is over, and had no verdict at the look where it ended.
+    Between two looks it is the change at the last one, and before the first look it has no interval; unless `is_final`:
+    the verification has ended, and had no verdict at its last look.
     """
     first, second = _logs(trials, winner, objective), _logs(trials, other, objective)
     pairs = [(first[block], second[block]) for block in first if block in second]
+    pairs = pairs if is_final else pairs[: looks.reached(len(pairs))]
     ratios = [above - below for above, below in pairs if above is not None and below is not None]
     if not ratios:
         return Change(estimate=math.nan, low=None, high=None, pairs=0)
     test, tail = SignedRankTest(ratios), looks.tail(len(pairs), is_final=is_final)
     return Change(
         estimate=math.expm1(test.hodges_lehmann()),
-        low=_change(test.lower_bound(tail)),
-        high=_change(test.upper_bound(tail)),
+        low=_change(test.lower_bound(tail)) if tail else None,
+        high=_change(test.upper_bound(tail)) if tail else None,
         pairs=len(ratios),
     )
 

@@ -2,11 +2,14 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace as changed
 from itertools import groupby
 
+import numpy as np
 import pytest
 from msgspec.structs import replace as changed_struct
+from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
@@ -22,7 +25,7 @@ from s3bench.tune.study_result import StudyResult
 from s3bench.tune.tuner import Rounds, StudyState, Tuner
 from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks, verify
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
-from tests.tune.trial_maker import whole
+from tests.tune.trial_maker import failed, whole
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
 FLAT = Link(latency_s=0.01, nic=46e6)
@@ -266,7 +269,7 @@ def test_a_verdict_is_the_same_whether_the_budget_ends_at_a_look_or_next_to_it(r
     study = Study(header=header, trials=tuple(search + verification))
     tuner = Tuner(header=changed_struct(header, budget_s=1e9), space=Space.of((CLASSIC,), upload(64)))
     assert StudyState(tuner=tuner, trials=study.trials).looks == UNCERTAIN_LOOKS
-    assert conclude(study).verdict is TuneVerdict.BETTER
+    assert conclude(study, has_ended=True).verdict is TuneVerdict.BETTER
 
 
 def test_a_verdict_at_a_look_keeps_the_interval_of_that_look() -> None:
@@ -294,7 +297,7 @@ def test_a_runner_up_that_only_the_last_look_shows_better_is_recommended() -> No
         for each, time_s in ((default, 1.0), (faster, 1.01 if block == 3 else 0.9 + 0.01 * (block % 8)))
     ]
     header = Simulation(link=FAR, workload=upload(64)).header(budget_s=60.0)
-    answer = conclude(Study(header=header, trials=tuple(search + verification)))
+    answer = conclude(Study(header=header, trials=tuple(search + verification)), has_ended=True)
     assert answer.verdict is TuneVerdict.BETTER
     assert answer.recommended.setting == faster
 
@@ -307,6 +310,106 @@ def test_more_time_settles_nothing_after_the_last_look() -> None:
     short = conclude(simulation.study(budget_s=60.0))
     assert short.verdict is TuneVerdict.UNSETTLED
     assert short.can_settle
+
+
+def searched(faster: Setting, time_s: float) -> list[Trial]:
+    """The probe, and a search of three rounds in which the default takes a second and `faster` so long."""
+    settings = ((Setting(client=CLASSIC), 1.0), (faster, time_s))
+    probe = whole(Setting(client=CLASSIC), 0, 1.0, stage=Stage.PROBE)
+    return [probe, *(whole(each, block, took_s) for block in range(3) for each, took_s in settings)]
+
+
+@pytest.mark.parametrize("has_another", [False, True])
+def test_a_winner_that_fails_twice_in_the_verification_makes_way_for_the_next(*, has_another: bool) -> None:
+    faster, next_best = (Setting.of(CLASSIC, {"max_concurrent_requests": each}) for each in (20, 16))
+    default = Setting(client=CLASSIC)
+    trials = searched(faster, 0.5)
+    trials += [whole(next_best, block, 0.6) for block in range(3) if has_another]
+    for block in range(2):
+        settings = ((default, 1.0), *([(next_best, 0.6)] if has_another else []))
+        trials += [whole(each, block, took_s, stage=Stage.VERIFICATION) for each, took_s in settings]
+        trials += [failed(faster, block, stage=Stage.VERIFICATION)]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=1e4)
+    following = Tuner(header=header, space=Space.of((CLASSIC,), upload(64))).next_block(trials)
+    answer = conclude(Study(header=header, trials=tuple(trials)))
+    assert answer.verdict is TuneVerdict.UNSETTLED
+    assert answer.recommended.setting == default
+    if has_another:
+        assert following is not None
+        assert {run.setting for run in following.runs} == {default, next_best}
+    else:
+        assert following is None
+        assert not answer.can_settle
+        assert (
+            verdict_words(answer) == "unsettled: never measured side by side; keep the defaults: no run is left to make"
+        )
+
+
+def test_more_time_settles_nothing_after_a_look_without_a_pair() -> None:
+    """The defaults failed in every round, and a verification without a pair ends at its first look."""
+    faster = Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    trials = searched(faster, 0.5)
+    for block in range(CLEAR_LOOKS.first):
+        trials += [failed(Setting(client=CLASSIC), block, stage=Stage.VERIFICATION)]
+        trials += [whole(faster, block, 0.5, stage=Stage.VERIFICATION)]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=30.0)
+    answer = conclude(Study(header=header, trials=tuple(trials)), has_ended=True)
+    assert answer.verdict is TuneVerdict.UNSETTLED
+    assert not answer.can_settle
+    assert "--budget" not in verdict_words(answer)
+
+
+def verifying(ratios: Sequence[float], *, ends: Sequence[int] = ()) -> Study:
+    """A study with these ratios of an uncertain winner to the default, resumed after so many of them."""
+    faster = Setting.of(CLASSIC, {"max_concurrent_requests": 20})
+    verification = [
+        changed_struct(whole(each, block, time_s, stage=Stage.VERIFICATION), set_up_s=1.0 if is_first else 0.0)
+        for block, ratio in enumerate(ratios)
+        for each, time_s, is_first in ((Setting(client=CLASSIC), 1.0, block in ends), (faster, ratio, False))
+    ]
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=1e4)
+    return Study(header=header, trials=(*searched(faster, 0.97), *verification))
+
+
+RATIOS = [1.01 if block == 3 else 0.9 + 0.01 * (block % 8) for block in range(12)]
+
+
+def test_only_a_study_that_has_ended_spends_what_its_looks_have_left() -> None:
+    study = verifying(RATIOS)
+    ended, interrupted = conclude(study, has_ended=True), conclude(study)
+    assert (ended.verdict, interrupted.verdict) == (TuneVerdict.BETTER, TuneVerdict.UNSETTLED)
+    assert interrupted.can_settle
+    assert interrupted.gain == conclude(verifying(RATIOS[:10])).gain
+    short = changed_struct(study, header=changed_struct(study.header, budget_s=20.0))
+    assert conclude(short).gain == ended.gain, "a replay shows the result of a study whose time is over"
+
+
+@pytest.mark.parametrize(("end", "is_spent"), [(5, False), (6, True), (11, True)])
+def test_what_is_left_is_spent_once_and_not_before_it_bounds_anything(end: int, *, is_spent: bool) -> None:
+    answer = conclude(verifying(RATIOS, ends=[end]), has_ended=True)
+    assert answer.verdict is (TuneVerdict.UNSETTLED if is_spent else TuneVerdict.BETTER)
+
+
+def test_a_gain_that_is_none_is_hardly_ever_found_better_however_often_a_study_is_resumed() -> None:
+    random, runs, ends, found = np.random.default_rng(3), 150, range(6, 40, 3), 0
+    for _ in range(runs):
+        ratios = np.exp(random.normal(0, 0.06, 40)).tolist()
+        answers = (
+            conclude(verifying(ratios[:end], ends=[each for each in ends if each < end]), has_ended=True)
+            for end in ends
+        )
+        found += any(answer.verdict is TuneVerdict.BETTER for answer in answers)
+    assert found <= stats.binom.ppf(0.999, runs, 0.025)
+
+
+def test_a_failed_run_does_not_shorten_the_time_that_is_planned_for_a_setting() -> None:
+    """A run of 6 s and one that failed at once: the search still plans 6 s for each."""
+    default = Setting(client=CLASSIC)
+    trials = (whole(default, 0, 6.0), changed_struct(failed(default, 1), took_s=0.2))
+    header = Simulation(link=FAR, workload=upload(64)).header(budget_s=15.0)
+    tuner = Tuner(header=header, space=Space.of((CLASSIC,), upload(64)))
+    assert StudyState(tuner=tuner, trials=trials).took_s(default) == 6.0
+    assert StudyState(tuner=tuner, trials=trials[1:]).took_s(default) == 0.2
 
 
 def test_a_study_with_a_value_that_is_no_longer_a_choice_continues() -> None:
@@ -442,7 +545,7 @@ def test_a_client_that_crashes_is_left_out_and_reported() -> None:
     assert answer.default.setting == Setting(client=S5CMD)
     why = "exited 1: no such thing"
     assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, why), (S5CMD, "")]
-    assert f"compared with the defaults of {S5CMD}, since {CLASSIC} failed: {why}" in answer.warnings
+    assert f"compared with the defaults of {S5CMD}, since {CLASSIC} failed" in answer.warnings
     assert f"{CLASSIC} defaults: 2 runs failed: {why}" in list(failure_lines(answer))
 
 

@@ -338,7 +338,7 @@ def test_a_verification_that_is_broken_off_between_looks_spends_what_the_looks_h
     looks: VerificationLooks, pairs: int
 ) -> None:
     spent = sum(error_of(look, looks) for look in looks.pairs if look < pairs)
-    assert 0.8 * 0.025 <= spent + error_of(pairs, looks) <= 0.025
+    assert 0.8 * 0.025 <= spent + error_of(pairs, looks, is_final=True) <= 0.025
 
 
 @BOTH_LOOKS
@@ -352,7 +352,16 @@ def test_a_verification_that_ends_at_a_look_without_a_verdict_spends_what_the_lo
 
 @pytest.mark.parametrize(("pairs", "ways"), [(6, 1), (7, 3), (8, 5), (9, 10)])
 def test_a_gain_in_warning_spends_before_its_first_look_what_so_few_pairs_can(pairs: int, ways: int) -> None:
-    assert error_of(pairs, UNCERTAIN_LOOKS) == ways / 2**pairs
+    assert error_of(pairs, UNCERTAIN_LOOKS, is_final=True) == ways / 2**pairs
+
+
+def test_until_it_ends_the_interval_is_that_of_the_last_look() -> None:
+    ratios = [0.80, 0.82, 0.78, 0.81, 0.79, 0.85, 0.84, 0.83, 0.86, 0.87, 0.88]
+    assert verified(paired(ratios[:9])) == verified(paired(ratios[:6]))
+    assert verified(paired(ratios)) == verified(paired(ratios[:10])) != verified(paired(ratios[:6]))
+    before = verified(paired(ratios[:9]), UNCERTAIN_LOOKS)
+    assert (before.pairs, before.low, before.high) == (9, None, None)
+    assert verified(paired(ratios[:9]), UNCERTAIN_LOOKS, is_final=True).high is not None
 
 
 def test_a_failed_pair_counts_as_a_block_of_its_look() -> None:

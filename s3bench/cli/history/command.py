@@ -168,7 +168,7 @@ def prune_command(
 @click.option(
     "--fail-on-change",
     is_flag=True,
-    help="Exit with code 1 if the newest change is for the worse, 3 if none can be found.",
+    help="Exit with code 1 if the newest change is for the worse, 3 if no series has enough releases.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
 @click.option(

@@ -26,6 +26,7 @@ USUAL_METRICS = ("total_time", "load.latency.p50")
 """The metric without `--metric`: the first that has figures. The time of a load run follows from its options."""
 
 _WORDS_SHOWN = 60
+_VERSIONS_SHOWN = 8
 _REMEDY = "choose fewer series with -k, --client and --machine."
 
 
@@ -60,11 +61,9 @@ def print_trends(
         shown = metric or next((each for each in USUAL_METRICS if each in stored), USUAL_METRICS[0])
         names = (shown, *(BESIDE if adjusts and shown in ADJUSTED_METRICS else ()))
         points, *beside = (history.points(name, filters) for name in names)
-    if reference is not None and points and all(point.client_version != reference for point in points):
-        raise BadInput(
-            f"--reference {reference}: none of the results that match is of this version",
-            fix=f"pass one of {', '.join(sorted({point.client_version for point in points}, key=release_of))}",
-        )
+        if reference is not None and points and not _has(points, reference):
+            is_stored = filters != Filters() and _has(history.points(shown), reference)
+            raise _no_reference(reference, points, is_stored=is_stored)
     found = tuple(series_of(points, shown, Beside.of(beside), by=by, reference=reference))
     if output is not None:
         write_whole(trend_page(found, shown, over=_over(points, by), reference=reference).encode(), output)
@@ -79,6 +78,23 @@ def print_trends(
     if fail_on_change and not any(series.trend.is_tested for series in found):
         click.echo("s3bench: --fail-on-change: no series has enough releases to find a change", err=True)
         raise click.exceptions.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _has(points: Sequence[Point], version: str) -> bool:
+    return any(point.client_version == version for point in points)
+
+
+def _no_reference(reference: str, points: Sequence[Point], *, is_stored: bool) -> BadInput:
+    """The error for a reference that no matching result has; `is_stored`: results that do not match have it."""
+    newest = sorted({point.client_version for point in points}, key=release_of, reverse=True)
+    named = ", ".join(printable(version)[:_WORDS_SHOWN] for version in newest[:_VERSIONS_SHOWN])
+    return BadInput(
+        f"--reference {reference}: none of the results that match is of this version",
+        "the store has it, and -k, --client or --machine leaves it out" if is_stored else "",
+        "select its results as well; --client without a version takes every version"
+        if is_stored
+        else f"pass one of {named}{', or an older one' if len(newest) > _VERSIONS_SHOWN else ''}",
+    )
 
 
 def _hints(metric: str | None, shown: str, stored: Sequence[str], found: Sequence[TrendSeries]) -> Iterator[str]:

@@ -101,7 +101,7 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
 
 
 def _continued(study: Study, progress: Ticker) -> Header:
-    """The header of a study that continues, with a warning if it began on another machine, disk or s3bench."""
+    """The header of a study that continues, with a warning if that adds runs of another machine, disk or s3bench."""
     header, facts = study.header, to_builtins(machine_facts())
     kind = file_system_of(_parent(header.workload, no_disk=header.no_disk))
     changes = [f"another {words}" for name, words in _COMPARED_FACTS if header.machine.get(name) != facts.get(name)]
@@ -109,11 +109,15 @@ def _continued(study: Study, progress: Ticker) -> Header:
         changes.append(f"workspaces on {kind} instead of {header.disk.kind}")
     if header.s3bench != s3bench.__version__:
         changes.append(f"s3bench {s3bench.__version__} instead of {header.s3bench}")
-    if not changes or not study.trials:
+    if not changes or not study.trials or _tuner(header).next_block(study.trials) is None:
         return header
     words = f"continued with {', '.join(changes)}: earlier runs may not be comparable with later ones"
     progress.say(f"warning: {words}")
     return replace(header, warnings=(*header.warnings, words))
+
+
+def _tuner(header: Header) -> Tuner:
+    return Tuner(header=header, space=Space.of(header.clients, header.workload))
 
 
 def _run(
@@ -126,7 +130,7 @@ def _run(
     began_s: float,
 ) -> Study:
     header = study.header
-    tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
+    tuner = _tuner(header)
     if tuner.next_block(study.trials) is None:
         progress.say(f"with a budget of {render_seconds(header.budget_s)} there is nothing left to run")
     try:

@@ -9,7 +9,7 @@ from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.pair_options import typed_names
 from s3bench.cli.quantity import DURATION, SECONDS, SIZE, FiniteRange
 from s3bench.cli.sandbox import unsandboxed_option
-from s3bench.cli.tune.options import COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SEEDS
+from s3bench.cli.tune.options import BUDGET, COMPARED_ROUNDS, FILES_MAX, RUN_LIMIT_S, SAMPLE_FILES, SEEDS
 from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
@@ -61,7 +61,10 @@ _PRICE = FiniteRange(min=0)
 @unsandboxed_option
 @click.option("--tls", is_flag=True, help="Use HTTPS with --network, with a generated certificate.")
 @click.option(
-    "--budget", type=DURATION, metavar="DURATION", help="Time limit of the whole tuning: 90s, 30m, 2h.  [default: 10m]"
+    "--budget",
+    type=DURATION,
+    metavar="DURATION",
+    help=f"Time limit of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]",
 )
 @click.option("--max-memory", type=SIZE, metavar="SIZE", help="Recommend nothing that needs more memory than this.")
 @click.option(

@@ -18,18 +18,17 @@ from s3bench.s3.network.presets import PREFIX
 from s3bench.spec.file_sizes import FileSizes, sample_words
 from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
-from s3bench.tune.study import Search
 
-BUDGET_S = 600.0
+BUDGET = Duration("10m")
 COMPARED_ROUNDS = 6  # the fewest with an interval
 FILES_MAX = 100_000
 RUN_LIMIT_S = 3600
 SAMPLE_FILES = 1000
-SAMPLE_SIZE_BYTES = 2 << 30
 SEEDS = 2**31
 _DIGITS_MAX = len(str(FILES_MAX))
 _RESULT_OPTIONS = frozenset({"resume", "replay", "predict", "as_json", "markdown", "verbose", "force", "quiet"})
 _RUN_OPTIONS = frozenset({"budget", "timeout", "allow_unsandboxed"})
+_SEARCH_OPTIONS = frozenset({"budget", "search", "max_memory", "objective", "predict"})
 _OTHER_NAMES = {"action": "the direction", "folder": "FOLDER"}
 _PREDICTED = ("size", "files", "instance")
 
@@ -90,9 +89,9 @@ class TuneOptions:
             return options
         source = options.folder or options.like
         if source is not None:
-            options._check_like()
+            options._check_like(given)
             options = replace(options, described=describe_path(source))
-        options._check()  # noqa: SLF001 (its own class)
+        options._check(given)  # noqa: SLF001 (its own class)
         return options
 
     @property
@@ -144,7 +143,7 @@ class TuneOptions:
     @property
     def budget_s(self) -> float:
         """The seconds of all runs."""
-        return BUDGET_S if self.budget is None else float(self.budget)
+        return float(BUDGET if self.budget is None else self.budget)
 
     @property
     def aim(self) -> Objective:
@@ -164,17 +163,17 @@ class TuneOptions:
             )
         return tuple(_other(text, workload) for text in self.predict)
 
-    def _check(self) -> None:
+    def _check(self, given: frozenset[str]) -> None:
         assert self.specs
         workload = self.workload
         self._check_endpoint()
         self.others(workload, is_live=self.network is None)
         self._check_prices(workload)
-        self._need(self.compare_clients or self.rounds == COMPARED_ROUNDS, "--rounds", "--compare-clients")
-        is_bounded = (self.sample_files, self.sample_size) != (SAMPLE_FILES, SAMPLE_SIZE_BYTES)
+        self._need(self.compare_clients or "rounds" not in given, "--rounds", "--compare-clients")
+        is_bounded = not given.isdisjoint({"sample_files", "sample_size"})
         self._need(self.described is not None or not is_bounded, "--sample-files and --sample-size", "FOLDER or --like")
         if self.compare_clients:
-            self._check_comparison()
+            self._check_comparison(given)
 
     def _check_live(self) -> None:
         """Refuse what needs the requests of each run. Raises `BadInput`."""
@@ -193,34 +192,28 @@ class TuneOptions:
             self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
         self.aim.check(workload, has_requests=self.network is not None)
 
-    def _check_comparison(self) -> None:
+    def _check_comparison(self, given: frozenset[str]) -> None:
         """Refuse what only a search uses. Prices need an objective, which is refused here."""
         if self.study is not None:
             raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
         self._refuse(
             "--compare-clients",
-            {
-                "--budget": self.budget is not None,
-                "--search": self.search != Search.RACE,
-                "--max-memory": self.max_memory is not None,
-                "--objective": self.objective != Aim.TIME,
-                "--predict": bool(self.predict),
-            },
+            {text: name in _SEARCH_OPTIONS for name, text in _texts(given).items()},
             "every client runs --rounds times with its defaults; nothing is searched",
         )
 
-    def _check_like(self) -> None:
+    def _check_like(self, given: frozenset[str]) -> None:
         """Refuse what contradicts FOLDER and --like, before they are read."""
         if self.folder is not None and self.like is not None:
             raise BadInput("FOLDER and --like cannot be combined", "both tell the sizes", "leave one of them out")
         option = "FOLDER" if self.folder is not None else "--like"
-        given = "--size" if self.size is not None else "--files" if self.files != 1 else None
-        if given is not None:
-            raise BadInput(
-                f"{option} cannot be combined with {given}",
-                f"{option} tells the number and the sizes of files",
-                f"leave out {given}; --sample-files and --sample-size bound a sample",
-            )
+        for name in ("size", "files"):
+            if name in given:
+                raise BadInput(
+                    f"{option} cannot be combined with --{name}",
+                    f"{option} tells the number and the sizes of files",
+                    f"leave out --{name}; --sample-files and --sample-size bound a sample",
+                )
         if self.folder is not None and self.action == Action.DOWNLOAD:
             raise BadInput(
                 "a download has no FOLDER to read",
@@ -257,7 +250,7 @@ class TuneOptions:
         option = "--resume" if self.resume is not None else "--replay"
         if self.resume is not None and self.replay is not None:
             raise BadInput("--resume and --replay cannot be combined", fix="leave one of them out")
-        names = {name: _OTHER_NAMES.get(name, f"--{name.replace('_', '-')}") for name in sorted(given)}
+        names = _texts(given)
         described = {text: name not in _RESULT_OPTIONS | _RUN_OPTIONS for name, text in names.items()}
         self._refuse(option, described, "the study says what it is about")
         if self.replay is not None:
@@ -273,6 +266,11 @@ class TuneOptions:
     def _need(self, holds: bool, what: str, other: str) -> None:  # noqa: FBT001 (a condition, not a mode)
         if not holds:
             raise BadInput(f"{what} cannot be used without {other}", fix=f"add {other}, or leave them out")
+
+
+def _texts(given: frozenset[str]) -> dict[str, str]:
+    """Each of the parameters `given` as it is typed."""
+    return {name: _OTHER_NAMES.get(name, f"--{name.replace('_', '-')}") for name in sorted(given)}
 
 
 def _other(text: str, workload: Workload) -> Other:

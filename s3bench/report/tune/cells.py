@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.clients.tuning.workload import Workload
+from s3bench.report.label import sentence
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.file_sizes import sizes_words
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
@@ -92,7 +93,8 @@ def verdict_words(result: StudyResult) -> str:
             gain = f"with {change_words(result.gain, result.objective)}" if is_compared else _NOT_COMPARED
             excess = "more than" if result.default.exceeds_memory else "too near to"
             return f"the default needs {needed}, {excess} {allowed}; this stays within, {gain}"
-    advice = ", or run longer with --budget" if result.can_settle else ": all pairs of the verification were made"
+    made = "all pairs of the verification were made" if result.gain and result.gain.pairs else "no run is left to make"
+    advice = ", or run longer with --budget" if result.can_settle else f": {made}"
     return f"unsettled: {change_words(result.gain, result.objective)}; keep the defaults{advice}"
 
 
@@ -175,7 +177,7 @@ def failure_lines(result: StudyResult) -> Iterator[str]:
     left_out = (each.default for each in result.clients if each.default.setting not in tried)
     for each in (*result.table, *left_out):
         if each.failures:
-            reason = " ".join(each.failure.split()) or "no reason given"
+            reason = sentence(" ".join(each.failure.split())) or "no reason given"
             yield f"{each.setting}: {counted(each.failures, 'run')} failed: {reason}"
 
 

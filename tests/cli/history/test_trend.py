@@ -88,7 +88,17 @@ def test_a_reference_that_no_result_has_is_refused_with_those_that_are_there(tre
     refused = trend("--reference", "9.9").exception
     assert isinstance(refused, BadInput)
     assert refused.what == "--reference 9.9: none of the results that match is of this version"
-    assert VERSIONS[0] in refused.fix
+    assert refused.fix == f"pass one of {', '.join(VERSIONS[:-9:-1])}, or an older one"
+
+
+def test_a_reference_that_a_filter_leaves_out_is_said_to_be_stored(trend: Trend) -> None:
+    refused = trend("--client", f"cli-crt@{VERSIONS[3]}", "--reference", VERSIONS[1]).exception
+    assert isinstance(refused, BadInput)
+    assert refused.why == "the store has it, and -k, --client or --machine leaves it out"
+    assert "pass one of" not in refused.fix
+    missing = trend("--client", f"cli-crt@{VERSIONS[3]}", "--reference", "9.9").exception
+    assert isinstance(missing, BadInput)
+    assert missing.fix == f"pass one of {VERSIONS[3]}"
 
 
 def test_a_page_is_written_beside_the_text_and_never_over_a_file(trend: Trend, tmp_path: Path) -> None:

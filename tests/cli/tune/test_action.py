@@ -198,11 +198,13 @@ def test_a_study_that_continues_elsewhere_has_a_warning(
         disk=DiskSpeed(kind=kind, size_bytes=1, write=1.0, read=None),
     )
 
-    def continued(header: Header, *, trials: tuple[Trial, ...] = study.trials) -> tuple[str, list[str]]:
+    def continued(
+        header: Header, *, trials: tuple[Trial, ...] = study.trials, budget: str = "11s"
+    ) -> tuple[str, list[str]]:
         path = tmp_path / "study.jsonl"
         path.write_bytes(b"".join(map(encode_line, (header, *trials))))
         simulate_runs(monkeypatch)
-        tune(typed(f"--resume {path} --budget 11s --json"))
+        tune(typed(f"--resume {path} --budget {budget} --json"))
         out, err = capsys.readouterr()
         return err, json.loads(out)["warnings"]
 
@@ -223,3 +225,7 @@ def test_a_study_that_continues_elsewhere_has_a_warning(
     assert f"warning: {words}\n" in err
     assert words in warnings
     assert "continued with" not in continued(elsewhere, trials=())[0]
+    err, warnings = continued(elsewhere, budget="1s")
+    assert "there is nothing left to run" in err
+    assert "continued with" not in err
+    assert not any("continued with" in each for each in warnings)

@@ -119,6 +119,11 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --compare-clients --max-memory 1GiB", "--compare-clients cannot be combined with --max-memory"),
         (f"{PLAIN} --compare-clients --objective throughput", "--compare-clients cannot be combined with --objective"),
         (f"{PLAIN} --compare-clients --predict size=1GiB", "--compare-clients cannot be combined with --predict"),
+        # Equal to the defaults:
+        (f"{PLAIN} --rounds 6", "--rounds cannot be used without --compare-clients"),
+        (f"{PLAIN} --sample-size 2GiB", "--sample-files and --sample-size cannot be used without FOLDER or --like"),
+        (f"{PLAIN} --compare-clients --search race", "--compare-clients cannot be combined with --search"),
+        ("upload . --files 1 --network ec2:c5.large", "FOLDER cannot be combined with --files"),
         ("--resume a --replay b", "cannot be combined"),
         ("upload --resume a", "--resume cannot be combined with the direction"),
         ("--replay a --network ec2:c5.large", "--replay cannot be combined with --network"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from s3bench.report.tune.cells import failure_lines
 from s3bench.report.tune.text import render_study_result
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
@@ -102,6 +103,13 @@ def test_a_client_that_was_left_out_is_among_the_failures() -> None:
     left_out = ClientBest(client="s5cmd@0.1.0", default=broken, best=broken, recipes=())
     text = render_study_result(replace(every, clients=(*every.clients, left_out)), width=100, color=False)
     assert "failure: s5cmd@0.1.0 defaults: 3 runs failed: exited 1: no such thing\n" in text
+
+
+def test_the_reason_of_a_failure_is_one_line_of_bounded_length() -> None:
+    broken = replace(failed("s5cmd@0.3.3", ""), failure="exited 1:\n" + "no such thing\n" * 150)
+    (line,) = failure_lines(answer(table=(broken,)))
+    assert "3 runs failed: exited 1: no such thing no such thing" in line
+    assert 500 < len(line) < 700
 
 
 def test_a_cost_is_dollars_and_lower() -> None:
