@@ -21,8 +21,8 @@ class Settings:
     """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of every run.
 
     `measures_speed` probes the speed of the core on which the client runs. `keeps_timeline` keeps samples and requests
-    of each measurement for charts. A run may take `timeout_factor` times the timeout of its definition (`timeout_s` if
-    that has none), and `limit_s` at most.
+    of each measurement for charts. A run may take the timeout of its definition (`timeout_s` if that has none);
+    one under observation, which is slower, `timeout_factor` times that, and `limit_s` at most.
     """
 
     interval_s: float | None = 0.001
@@ -41,7 +41,8 @@ class Settings:
 
     def timeout_of(self, definition: Definition) -> float:
         """The seconds after which a run of `definition` is ended."""
-        return min((definition.timeout_s or self.timeout_s) * self.timeout_factor, self.limit_s)
+        timeout_s = definition.timeout_s or self.timeout_s
+        return timeout_s if self.timeout_factor == 1 else min(timeout_s * self.timeout_factor, self.limit_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,10 @@ class Duration(float):
         """As it was typed."""
         return self._text
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        """For copies: without the text there is none."""
+        return type(self), (self._text,)
+
 
 def _chance(text: str) -> float:
     share = parse_share(text)

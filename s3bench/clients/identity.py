@@ -59,11 +59,15 @@ def same_program(left: FoundClient, right: FoundClient) -> bool:
 def program_digest(found: FoundClient) -> str:
     """Return 16 hexadecimal digits of the SHA-256 over the names and contents of the program's files.
 
-    Raises as `same_program`. Equal for two clients of one kind exactly when `same_program` holds.
+    Raises as `same_program`. Equal for two clients of one kind exactly when `same_program` holds. Empty for a script in
+    a language other than Python: the files that it starts are not known, and may change while it does not.
     """
     digest = hashlib.sha256()
     with _explained():
-        for name, file in sorted(_program(found).items()):
+        files = _program(found)
+        if str(found.executable.resolve()) in files:
+            return ""
+        for name, file in sorted(files.items()):
             digest.update(f"{name}\0{file.size_bytes}\0".encode(errors="surrogateescape"))
             digest.update(_sha256(file))
     return digest.hexdigest()[:_DIGEST_DIGITS]

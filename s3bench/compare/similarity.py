@@ -37,7 +37,10 @@ _CLUSTER = "cluster"
 _SIZES = frozenset({"memory_total", "memory_limit"})
 _SIZE_MAX = 1 << 62
 _MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same memory
-_CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
+_COUNTS_FROM_EXEC = 7
+"""The first version of documents whose CPU times and page faults begin when the client's program does."""
+_COUNTED = {False: "about 1 ms and 250 faults of s3bench are in them", True: "of the client alone"}
+_CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed", "found"})
 
 
 def differences_between(sources: Sequence[DocumentSource]) -> tuple[str, ...]:
@@ -55,6 +58,11 @@ def same_machine(first: Document, second: Document) -> bool:
     return all(first.machine.get(key) == second.machine.get(key) for key in _MACHINE)
 
 
+def counts_from_exec(document: Document) -> bool:
+    """Whether CPU times and page faults are those of the client alone, without those of its launch by s3bench."""
+    return document.schema_version >= _COUNTS_FROM_EXEC or document.is_of_load
+
+
 def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, str]]:
     for key, what in _MACHINE.items():
         before, after = first.machine.get(key), second.machine.get(key)
@@ -63,6 +71,9 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
     yield from _memory(first.machine, second.machine)
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
+    if counts_from_exec(first) is not counts_from_exec(second):
+        before, after = (_COUNTED[counts_from_exec(document)] for document in (first, second))
+        yield "counting of CPU times and page faults", before, after
     for each in (*workload_differences(first, second), *length_differences(first, second)):
         yield each.what, each.before, each.after
     described = OF_WORKLOAD if has_workload(first) and has_workload(second) else {PHASES}

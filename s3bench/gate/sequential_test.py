@@ -237,7 +237,7 @@ class SequentialTest:
         return f"no {self.metric} in any run{of_side}{of_cell}"
 
     def _reason(self, row: GateRow, policy: Policy) -> str:
-        first, worse = policy.looks.pairs[0], "lower" if self.zone.is_drop else "worse"
+        first = policy.looks.pairs[0]
         unit = "pairs" if self.series.is_paired else "runs of a side"
         if row.verdict is Verdict.INCONCLUSIVE and not self.series.is_known:
             return f"{1 - self.series.known_share:.0%} of the {unit} have no {self.metric} above 0"
@@ -246,22 +246,35 @@ class SequentialTest:
             return f"{self.series.count} {needs} {first}"
         if row.better_by is not None:
             return f"at least {row.better_by:+.1%} better, above {row.d0:.1%}"
-        sign = "" if self.zone.is_drop else "+"
-        at_least = "" if row.at_least is None else f"at least {row.at_least:{sign}.1%}"
-        at_most = "" if row.at_most is None else f"at most {row.at_most:{sign}.1%}"
         match row.verdict:
             case Verdict.FAIL:
-                return f"{at_least} {worse}, above {row.d0:.1%}"
+                return f"{self._bounds(row.at_least, None)}, above {row.d0:.1%}"
             case Verdict.SMALL:
-                return f"{at_least} and {at_most} {worse}: real, and below {row.d1:.1%}"
+                return f"{self._bounds(row.at_least, row.at_most)}: real, and below {row.d1:.1%}"
             case Verdict.PASS:
-                return f"{at_most} {worse}, below {row.d1:.1%}"
-        known = " and ".join(part for part in (at_least, at_most) if part)
-        known = f"{known} {worse}" if known else "undetermined, better or worse"
+                is_rise = self.zone.is_drop and (row.at_most or 0.0) < 0
+                return f"{self._bounds(None, row.at_most)}{'' if is_rise else f', below {row.d1:.1%}'}"
+        known = self._bounds(row.at_least, row.at_most) or "undetermined, better or worse"
         words = f"{known}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
         can_follow = self.series.is_paired and not self.had_last_look
         following = [pairs for pairs in policy.looks.pairs if can_follow and pairs > self.pairs]
         return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
+
+    def _bounds(self, at_least: float | None, at_most: float | None) -> str:
+        """The bounds of the worsening in words; a decrease of less than 0 is an increase."""
+        is_drop = self.zone.is_drop
+        known = [(name, bound) for name, bound in (("least", at_least), ("most", at_most)) if bound is not None]
+        if is_drop and any(bound < 0 for _, bound in known):
+            return " and ".join(_of_change(name, bound) for name, bound in known)
+        sign, word = ("", "lower") if is_drop else ("+", "worse")
+        return f"{' and '.join(f'at {name} {bound:{sign}.1%}' for name, bound in known)} {word}" if known else ""
+
+
+def _of_change(name: str, decrease: float) -> str:
+    """The `least` or `most` decrease; the least decrease of less than 0 is the most increase."""
+    if decrease >= 0:
+        return f"at {name} {decrease:.1%} lower"
+    return f"at {'most' if name == 'least' else 'least'} {-decrease:.1%} higher"
 
 
 def _pairs_for(gap: float, sigma: float, level: float) -> float:

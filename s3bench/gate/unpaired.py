@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from s3bench.compare.document_warnings import document_warnings
 from s3bench.compare.matching import DocumentSource, Group, GroupResult, group_by_document, match
-from s3bench.compare.similarity import differences_between
+from s3bench.compare.similarity import counts_from_exec, differences_between
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, unpaired_cell
 from s3bench.gate.policy import LOAD_GATING_METRICS
@@ -23,6 +23,7 @@ NOT_INTERLEAVED = (
     "change of the client; `s3bench gate --baseline ... --candidate ...` runs both in alternation"
 )
 
+_FAULTS = "minor_faults"
 _NAMED_MAX = 5
 _ENDPOINT_THAT_MAY_CHANGE = "live"
 """What documents of runs against a URL name as their endpoint, whatever the URL."""
@@ -39,16 +40,21 @@ def unpaired_record(
     _check_workload(baseline, candidate)
     before, after = program_of(baseline[1]), program_of(candidate[1])
     are_of_load = baseline[1].is_of_load and candidate[1].is_of_load
+    policy, warnings = record.policy, unpaired_warnings(baseline, candidate)
     if are_of_load and not are_metrics_declared:
-        record = replace(record, policy=replace(record.policy, metrics=LOAD_GATING_METRICS))
+        policy = replace(policy, metrics=LOAD_GATING_METRICS)
+    if _FAULTS in policy.exact and counts_from_exec(baseline[1]) is not counts_from_exec(candidate[1]):
+        policy = replace(policy, exact=tuple(name for name in policy.exact if name != _FAULTS))
+        warnings = (*warnings, f"{_FAULTS} decides nothing: the two documents do not count the same page faults")
     return replace(
         record,
+        policy=policy,
         is_paired=False,
         machine=candidate[1].machine,
         baseline=before,
         candidate=after,
         same_program=not are_of_load and _is_same_program(baseline[1], candidate[1]),
-        warnings=(*unpaired_warnings(baseline, candidate), *_unknown_programs(before, after)),
+        warnings=(*warnings, *_unknown_programs(before, after)),
         cells=unpaired_cells(baseline[1], candidate[1]),
     )
 
@@ -56,23 +62,27 @@ def unpaired_record(
 def _is_same_program(baseline: Document, candidate: Document) -> bool:
     """Whether both documents are of one program at one endpoint, so that there is nothing to compare.
 
-    Without digests, which documents before version 7 do not have, a version that is named tells; a path does not.
+    A digest is not enough: a program may start another whose files are not its own. Without digests, which documents
+    before version 7 and scripts in other languages than Python do not have, a version that is named tells; a path does
+    not.
     """
     if _ENDPOINT_THAT_MAY_CHANGE in (ends := [each.options.get("endpoint") for each in (baseline, candidate)]):
         return False
     before, after = program_of(baseline), program_of(candidate)
-    if ends[0] != ends[1] or before.name != after.name:
+    if ends[0] != ends[1] or (before.name, before.version) != (after.name, after.version):
         return False
     if before.digest and after.digest:
         return before.digest == after.digest
-    return (before.label, before.version) == (after.label, after.version) and not _is_path(before)
+    return before.label == after.label and not _is_path(before)
 
 
 def _unknown_programs(before: ProgramIdentity, after: ProgramIdentity) -> Iterator[str]:
-    if before.label == after.label and _is_path(before) and not (before.digest and after.digest):
+    is_one_name = (before.label, before.version) == (after.label, after.version)
+    if is_one_name and _is_path(before) and not (before.digest and after.digest):
         yield (
             f"both documents name {before.label}, and do not both have a digest of its files: whether it was the same "
-            "build is not known; run the older one again with this s3bench"
+            "build is not known; run those of an older s3bench again, and name a program instead of a script that "
+            "starts it"
         )
 
 

@@ -149,7 +149,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def failed_iterations(self) -> int:
         """How many iterations failed; one of them may have several errors, such as that of its audit."""
-        return len({failure.iteration for failure in self.errors})
+        return len({failure.iteration for failure in self.errors} - {None})
+
+    @property
+    def failures_outside(self) -> int:
+        """How many errors are of no iteration: of a warm-up, of `--cleanup`, or of what could not be run at all."""
+        return sum(failure.iteration is None for failure in self.errors)
 
     @property
     def median_iteration(self) -> Measurement | None:

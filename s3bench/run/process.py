@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -31,6 +32,8 @@ _SAMPLE_BYTES = array("q").itemsize
 _STOP_WAIT_S = 15.0
 _KILL_ROUNDS_MAX = 10
 _KILL_WAIT_S = 1.0
+_BOOT_TIME_SLACK_S = 2.0
+"""The kernel tells when a process started from the boot on, and the time of that in whole seconds."""
 _REMOVED_AT_ONCE = 500
 """So many names go into one message, since a long one would make the helper process larger."""
 _RSS_SLACK_BYTES = 1 << 20
@@ -48,7 +51,8 @@ _UNSEEN_CPU_MIN_S = 0.02
 class Launch:
     """A command to run. `env` is all of its environment; `stdout` and `stderr` are files, emptied first.
 
-    `cwd` is a directory in which nothing else works: if the helper process dies, all that works there is killed.
+    `cwd` is a directory in which nothing else works: if the helper process dies, all that this user has started to work
+    there since the launch is killed.
 
     `argv[0]` without a slash is looked up in `env`'s PATH. Where the kernel has Landlock, the client can write only
     below `writable`; `None` lets it write anywhere. After `timeout_s` the whole process tree is killed. An
@@ -152,13 +156,13 @@ class Spawner:
         """
         request = _request(launch)
         process = self._process or self._start()
-        control = process.control.fileno()
+        control, launched_at_s = process.control.fileno(), time.time()
         try:
             spawner.send(control, request)
             reply = spawner.receive(control)
         except (spawner.StreamEnded, ConnectionError) as error:
             self._stop()
-            _kill_below(launch.cwd)
+            _kill_below(launch.cwd, since_s=launched_at_s)
             raise self._helper_died(process) from error
         except BaseException:
             self._stop()
@@ -203,13 +207,17 @@ class Spawner:
         )
 
 
-def _kill_below(directory: Path) -> None:
-    """Kill every process that works in `directory`: those that a client started, when nobody else does so any more."""
+def _kill_below(directory: Path, *, since_s: float) -> None:
+    """Kill what works in `directory`, started by this user since that time: a client, and whatever it started.
+
+    For when nobody else does so any more.
+    """
     import psutil  # noqa: PLC0415 (for a helper that died alone)
 
     place = directory.resolve()
     for _ in range(_KILL_ROUNDS_MAX):
-        working = [each for each in psutil.process_iter(("cwd",)) if _is_below(each.info["cwd"], place)]
+        found = psutil.process_iter(("cwd", "uids", "create_time"))
+        working = [each for each in found if _is_below(each.info["cwd"], place) and _is_ours(each.info, since_s)]
         if not working:
             return
         for each in working:
@@ -220,6 +228,16 @@ def _kill_below(directory: Path) -> None:
 
 def _is_below(cwd: str | None, place: Path) -> bool:
     return cwd is not None and Path(cwd).is_relative_to(place)
+
+
+def _is_ours(facts: Mapping[str, Any], since_s: float) -> bool:
+    uids, created_at_s = facts["uids"], facts["create_time"]  # `None` where the system does not tell
+    return (
+        uids is not None
+        and uids.real == os.getuid()
+        and created_at_s is not None
+        and created_at_s > since_s - _BOOT_TIME_SLACK_S
+    )
 
 
 def _request(launch: Launch) -> dict[str, Any]:

@@ -395,7 +395,12 @@ def test_a_launch_has_its_conditions_beside_the_clients_own(stage: Stage, tmp_pa
 
 @pytest.mark.parametrize(
     ("own_s", "changes", "expected_s"),
-    [(None, {}, 420), (5.0, {}, 300), (5.0, {"limit_s": 30.0}, 30), (5.0, {"timeout_factor": 1.0, "limit_s": 30.0}, 5)],
+    [
+        (None, {}, 420),
+        (5.0, {}, 300),
+        (5.0, {"limit_s": 30.0}, 30),
+        (50.0, {"timeout_factor": 1.0, "limit_s": 9.0}, 50),
+    ],
 )
 def test_a_run_that_is_slowed_down_has_more_time_than_its_definition_says_up_to_a_limit(
     stage: Stage, own_s: float | None, changes: dict[str, float], expected_s: float

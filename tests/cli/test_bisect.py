@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 
+from s3bench.cli import keeping
 from s3bench.cli.bisect import action
 from s3bench.cli.bisect.command import bisect_command
 from s3bench.clients.client import FoundClient
@@ -148,7 +149,52 @@ def test_a_crash_of_the_machine_loses_at_most_the_running_comparison(
     machine.stops_at, machine.by = 2, MachineError("the disk is full")
     with pytest.raises(MachineError):
         run(*ENDS, "-q", "-o", tmp_path / "out.json")
-    assert len(json.loads((tmp_path / "out.json").read_text())["answers"]) == 2
+    kept = json.loads((tmp_path / "out.json").read_text())
+    assert (len(kept["answers"]), kept["stopped"]) == (2, "the disk is full")
+
+
+def test_without_a_file_what_was_measured_until_an_error_is_in_a_temporary_one(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    machine.stops_at, machine.by = 2, MachineError("the disk is full")
+    with pytest.raises(MachineError):
+        bisect_command.main([*ENDS, "-q"], standalone_mode=False)
+    [file] = tmp_path.glob("s3bench-results-*")
+    assert f"s3bench: the results were saved in {file}\n" in capfd.readouterr().err
+    assert len(json.loads(file.read_text())["answers"]) == 2
+
+
+def test_bad_input_leaves_the_record_that_was_to_be_resumed(
+    run: Bisect, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise BadInput("s5cmd has other dependencies than in the record")
+
+    file = tmp_path / "out.json"
+    machine.stops_at, machine.by = 2, KeyboardInterrupt()
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        run(*ENDS, "-q", "-o", file)
+    before = file.read_bytes()
+    monkeypatch.setattr(action, "_provider", refused)
+    with pytest.raises(BadInput):
+        run("--resume", file, "-q")
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_is_tried_once(
+    run: Bisect, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def failing(_: bytes, path: Path, **__: bool) -> None:
+        tried.append(path)
+        raise MachineError(f"cannot write to {path}")
+
+    monkeypatch.setattr(keeping, "write_whole", failing)
+    with pytest.raises(MachineError):
+        run(*ENDS, "-q", "-o", tmp_path / "out.json")
+    assert len(tried) == 1
 
 
 def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.cli import keeping
 from s3bench.errors import MachineError
 from s3bench.gate.record import GateRecord, parse_record
 from s3bench.results.file import read_document
@@ -91,6 +92,43 @@ class TestGate:
         [file] = tmp_path.glob("s3bench-results-*")
         assert f"s3bench: the results were saved in {file}\n" in finished.stderr
         assert sum(len(cell.pairs) for cell in self.record(file).cells) == (29 - 2) // 4 * 2
+
+    def test_a_verdict_that_cannot_be_drawn_loses_no_pair(
+        self, here: Here, bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def concluded(_: GateRecord) -> GateRecord:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(GateRecord, "concluded", concluded)
+        bench.script = stopping_at(bench, 30, KeyboardInterrupt())
+        assert here(*self.ARGUMENTS, "-o", str(tmp_path / "gate.json")).returncode == INTERRUPTED
+        record = self.record(tmp_path / "gate.json")
+        assert (record.stopped, record.conclusion) == ("interrupted", None)
+        assert sum(len(cell.pairs) for cell in record.cells) == (29 - 2) // 4 * 2
+
+    @pytest.mark.parametrize(
+        "arguments", [ARGUMENTS, ("gate", "--self-test", "-q", "--rounds", "1", "--pairs", "10", "--no-exact")]
+    )
+    def test_a_file_that_cannot_be_written_leaves_one_copy(
+        self,
+        here: Here,
+        bench: ScriptedBench,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: tuple[str, ...],
+    ) -> None:
+        tried = []
+
+        def failing(_: bytes, path: Path, **__: bool) -> None:
+            tried.append(path)
+            raise MachineError(f"cannot write to {path}", "disk full", "the results were saved in /tmp/x")
+
+        monkeypatch.setattr(keeping, "write_whole", failing)
+        bench.script = stopping_at(bench, -1, KeyboardInterrupt())
+        finished = here(*arguments, "-o", str(tmp_path / "gate.json"))
+        assert finished.returncode == 4
+        assert finished.stderr.count("the results were saved in /tmp/x") == 1
+        assert tried == [tmp_path / "gate.json"]
 
     def test_the_end_of_its_time_is_inconclusive_and_said(
         self, here: Here, bench: ScriptedBench, tmp_path: Path

@@ -1,10 +1,14 @@
 """Quantities in options: one notation, and messages that name the option."""
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import click
 import pytest
 from click.testing import CliRunner
 
-from s3bench.cli.quantity import CHANCE, DURATION, SECONDS, SIZE, parse_option, parse_size
+from s3bench.cli.quantity import CHANCE, DURATION, SECONDS, SIZE, Duration, parse_option, parse_size
 from s3bench.errors import BadInput
 from s3bench.units import parse_bytes
 from tests.cli.conftest import Here
@@ -86,3 +90,8 @@ def test_a_number_that_is_not_finite_is_refused_by_the_name_of_the_option(
     assert (finished.returncode, finished.stdout) == (2, "")
     assert f"Invalid value for '{option[1]}'" in finished.stderr
     assert "is not a finite number" in finished.stderr or "which is not a share" in finished.stderr
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_of_a_duration_prints_as_it_was_typed(copied: Callable[[Duration], Duration]) -> None:
+    assert (copied(Duration("30m")), str(copied(Duration("30m")))) == (1800.0, "30m")

@@ -140,8 +140,15 @@ def test_wrappers_in_other_languages_are_like_themselves_alone(tmp_path: Path) -
         (tmp_path / name).mkdir()
         (tmp_path / name / "aws").write_text('#!/bin/sh\nexec "$(dirname "$0")/real" "$@"\n')
         clients.append(FoundClient(kind="cli", version="2.1", executable=tmp_path / name / "aws"))
-    assert same(clients[0], clients[0])
-    assert not same(*clients)
+    assert same_program(clients[0], clients[0])
+    assert not same_program(*clients)
+
+
+def test_a_script_that_starts_what_it_likes_has_no_digest(tmp_path: Path) -> None:
+    """A shim stays as it is while another version is behind it."""
+    shim = tmp_path / "aws"
+    shim.write_text('#!/usr/bin/env bash\nexec pyenv exec aws "$@"\n')
+    assert program_digest(FoundClient(kind="cli", version="2.1", executable=shim)) == ""
 
 
 def environment(root: Path, boto3: str) -> FoundClient:

@@ -26,3 +26,9 @@ def test_an_amount_of_memory_that_is_none_is_a_difference(memory_total: object, 
 def test_amounts_that_kernels_round_differently_are_equal() -> None:
     assert differences_between([of_memory("a", 8 << 30), of_memory("b", (8 << 30) * 0.99)]) == ()
     assert len(differences_between([of_memory("a", 8 << 30), of_memory("b", (8 << 30) * 0.97)])) == 1
+
+
+def test_what_a_search_found_is_a_result_and_no_difference() -> None:
+    found = {"a": "100.0/s held", "b": "200.0/s held"}
+    both = [DocumentSource(name=name, document=document(result(), found={"words": found[name]})) for name in found]
+    assert differences_between(both) == ()

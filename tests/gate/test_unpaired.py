@@ -21,6 +21,8 @@ BARE = GateRecord(
     candidate=NOBODY,
     today=dt.date(2026, 11, 21),
 )
+NAMES = ("base.json", "cand.json")
+WORDS = {6: "about 1 ms and 250 faults of s3bench are in them", 7: "of the client alone"}
 TIMES_S = tuple(0.5 + 0.001 * number for number in range(20))
 NAMED = Client(name="cli-crt", version="2.38.5", label="cli-crt@2.38.5")
 BUILT = Client(name="cli-crt", version="2.38.5", label="cli-crt@./build/aws")
@@ -31,9 +33,18 @@ def run_of(client: Client, *, digest: str = "", factor: float = 1.0, endpoint: s
     return document(result(times_s, of=replace(client, digest=digest)), endpoint=endpoint)
 
 
-def gate_of(baseline: Document, candidate: Document) -> GateRecord:
-    sides = (("base.json", baseline), ("cand.json", candidate))
-    return unpaired_record(BARE, *sides, are_metrics_declared=True).concluded()
+def with_faults(known: Document, *, more: int = 0) -> Document:
+    results = (
+        replace(each, measurements=tuple(replace(run, minor_faults=1000 + more) for run in each.runs))
+        for each in known.results
+    )
+    return replace(known, results=tuple(results))
+
+
+def gate_of(baseline: Document, candidate: Document, *, exact: tuple[str, ...] = BARE.policy.exact) -> GateRecord:
+    bare = replace(BARE, policy=replace(BARE.policy, exact=exact))
+    sides = zip(NAMES, (baseline, candidate), strict=True)
+    return unpaired_record(bare, *sides, are_metrics_declared=True).concluded()
 
 
 def verdict_of(record: GateRecord) -> Verdict:
@@ -53,6 +64,32 @@ def test_two_builds_at_one_path_are_two_programs(factor: float, verdict: Verdict
 def test_one_digest_is_one_program_wherever_it_is(factor: float, verdict: Verdict) -> None:
     record = gate_of(run_of(BUILT, digest="aa"), run_of(NAMED, digest="aa", factor=factor))
     assert verdict_of(record) is verdict
+
+
+def test_one_digest_with_two_versions_is_a_program_that_starts_another() -> None:
+    record = gate_of(run_of(BUILT, digest="aa"), run_of(replace(BUILT, version="2.38.6"), digest="aa", factor=1.5))
+    assert verdict_of(record) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("versions", [(6, 6), (6, 7), (7, 6), (7, 7)])
+def test_page_faults_that_were_counted_otherwise_decide_nothing(versions: tuple[int, int]) -> None:
+    before, after = (
+        replace(with_faults(run_of(replace(NAMED, version=f"2.{version}"))), schema_version=version)
+        for version in versions
+    )
+    record = gate_of(before, replace(after, results=with_faults(after, more=1000).results), exact=("minor_faults",))
+    assert record.conclusion is not None
+    counted = [row.verdict for row in record.conclusion.rows if row.metric == "minor_faults"]
+    assert counted == ([] if versions[0] != versions[1] else [Verdict.FAIL])
+    assert [warning for warning in record.warnings if "faults" in warning] == (
+        []
+        if counted
+        else [
+            "different counting of CPU times and page faults: "
+            + ", ".join(f"{WORDS[version]} in {name}" for version, name in zip(versions, NAMES, strict=True)),
+            "minor_faults decides nothing: the two documents do not count the same page faults",
+        ]
+    )
 
 
 def test_a_path_without_digests_may_be_two_builds_and_that_is_said() -> None:

@@ -91,7 +91,7 @@ def record(cells: Sequence[ClientCellEvidence], **changes: object) -> GateRecord
     bare = GateRecord(
         s3bench="0.1.0",
         started_at="2026-11-21T00:00:00.000Z",
-        policy=Policy(exact=DEFAULT_EXACT, looks=Looks()),
+        policy=Policy(exact=DEFAULT_EXACT, looks=Looks(), alarm_weights={}),
         baseline=program("2.36.0"),
         candidate=program("2.38.5"),
         today=TODAY,

@@ -91,6 +91,11 @@ def test_an_iteration_that_failed_twice_is_one_failed_iteration() -> None:
     assert result().failed_iterations == 0
 
 
+def test_a_warm_up_that_failed_is_no_iteration() -> None:
+    failed = result().with_failure(Failure(iteration=None, what="the client failed")).with_failure(FAILURE)
+    assert (failed.failed_iterations, failed.failures_outside) == (1, 1)
+
+
 def timed(*totals_s: float, requests: int = 2) -> Result:
     """A result with an iteration of each total time, all with memory and CPU over time and their requests."""
     samples = thinned(series([0.0, 1.0], [0.0, 0.5], [10.0, 20.0]))

@@ -8,6 +8,7 @@ from os import environ
 from pathlib import Path
 from time import monotonic
 
+import click
 import msgspec
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from s3bench.bisect.record import BisectRecord, SearchOptions, encode_bisect, pa
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions
 from s3bench.cli.definitions import runnable
+from s3bench.cli.keeping import GrowingFile, why_stopped
 from s3bench.cli.pair_options import seed_or_random
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -37,7 +39,7 @@ from s3bench.gate.explaining import BENCHMARK_LIMIT_S
 from s3bench.profiling.explaining import Explainer
 from s3bench.report.bisection import answer_line, render_bisection
 from s3bench.results.document import render_time
-from s3bench.results.file import check_distinct, check_output, read_whole, write_whole
+from s3bench.results.file import check_distinct, check_output, read_whole, rescue
 from s3bench.run.machine import machine_facts
 from s3bench.spec.definition import Definition
 from s3bench.spec.suite import Suite
@@ -76,8 +78,11 @@ def _print(options: BisectOptions, record: BisectRecord) -> None:
 
 
 def _searched(options: BisectOptions) -> BisectRecord:
-    """Run or resume a search to its end; the record is written after every comparison, and on Ctrl-C."""
-    record = None
+    """Run or resume a search to its end; the record is kept after every comparison, and after any error.
+
+    Bad input leaves a record that it was to be resumed from as it is.
+    """
+    record, file = None, GrowingFile(options.kept)
     try:
         with ticker_for("pairs", quiet=options.quiet) as progress:
             record, definitions = _resumed(options.resume) if options.resume else _begun(options, progress)
@@ -86,22 +91,19 @@ def _searched(options: BisectOptions) -> BisectRecord:
             kept_at_s = monotonic()
             for record in _measured(options, record, definitions, progress):  # noqa: B020 (it grows)
                 if not record.unfinished or monotonic() - kept_at_s > _KEEP_EVERY_S:
-                    _keep(options, record, durable=not record.unfinished)
+                    file.save(encode_bisect(record), durable=not record.unfinished)
                     kept_at_s = monotonic()
-    except KeyboardInterrupt:
-        if record is not None and (record.answers or record.unfinished):
-            record = replace(record, stopped="interrupted")
-            _keep(options, record)
+    except BaseException as error:
+        if record is not None and (record.answers or record.unfinished) and not isinstance(error, BadInput):
+            record = replace(record, stopped=why_stopped(error))
+            file.save(encode_bisect(record))
+            if options.kept is None and not options.as_json:
+                click.echo(f"s3bench: {rescue(encode_bisect(record))}", err=True)
             _print(options, record)
         raise
     record = replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
-    _keep(options, record)
+    file.save(encode_bisect(record))
     return record
-
-
-def _keep(options: BisectOptions, record: BisectRecord, *, durable: bool = True) -> None:
-    if options.kept is not None:
-        write_whole(encode_bisect(record), options.kept, durable=durable, is_measured=True)
 
 
 def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from time import monotonic
@@ -12,10 +12,10 @@ import click
 from msgspec.structs import replace
 
 from s3bench.cli.gate.options import GateOptions
+from s3bench.cli.keeping import GrowingFile, why_stopped
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.cli.terminal import stdout_paints, stdout_width
-from s3bench.cli.unexpected import explained
 from s3bench.errors import BadInput, MachineError, S3BenchError
 from s3bench.gate.record import GateRecord, encode_record
 from s3bench.report.gate.annotations import render_annotations
@@ -37,11 +37,6 @@ def check_written(options: GateOptions) -> None:
             check_output(path, force=options.force)
 
 
-def why_stopped(error: BaseException) -> str:
-    """What a record says of an error that ended it."""
-    return explained(error).what if isinstance(error, Exception) else "interrupted"
-
-
 def _check_appendable(path: Path) -> None:
     if path.is_dir():
         raise BadInput(f"cannot write to {path}: it is a directory", fix=f"pass a file, for example {path}/summary.md")
@@ -60,6 +55,7 @@ class GateOutput:
 
     def __init__(self, options: GateOptions) -> None:
         self._options = options
+        self._file = GrowingFile(options.output)
         self._kept_at_s = -_KEEP_EVERY_S
         self._said: tuple[str, ...] = ()
         check_written(options)
@@ -68,7 +64,7 @@ class GateOutput:
         """Put what was measured so far where a crash does not lose it, now and then."""
         if self._options.output is None or monotonic() - self._kept_at_s < _KEEP_EVERY_S:
             return
-        write_whole(encode_record(record), self._options.output, durable=False, is_measured=True)
+        self._file.save(encode_record(record), durable=False)
         self._kept_at_s = monotonic()
 
     def said(self, warnings: tuple[str, ...]) -> None:
@@ -76,13 +72,18 @@ class GateOutput:
         self._said = warnings if is_beside_results(quiet=self._options.quiet) else ()
 
     def stopped(self, record: GateRecord, error: BaseException) -> None:
-        """Keep what was measured until this error, and the verdict that it allows: without -o in a temporary file."""
+        """Keep what was measured until this error, and the verdict that it allows: without -o in a temporary file.
+
+        Where it is the verdict that cannot be drawn, there is none; a replay by a mended s3bench has it.
+        """
         if not record.cells:
             return
-        content = encode_record(replace(record, stopped=why_stopped(error)).concluded())
-        if self._options.output is not None:
-            write_whole(content, self._options.output, is_measured=True)
-        else:
+        record = replace(record, stopped=why_stopped(error))
+        with suppress(Exception):
+            record = record.concluded()
+        content = encode_record(record)
+        self._file.save(content)
+        if self._options.output is None:
             click.echo(f"s3bench: {rescue(content)}", err=True)
 
     def finish(self, record: GateRecord) -> None:
@@ -92,9 +93,8 @@ class GateOutput:
         """
         options = self._options
         failures: list[S3BenchError] = []
-        if options.output is not None:
-            with _collected(failures):
-                write_whole(encode_record(record), options.output, is_measured=True)
+        with _collected(failures):
+            self._file.save(encode_record(record))
         with _collected(failures):
             self._print(record, kept=None if failures else options.output or options.replay)
         if options.annotations:

@@ -13,7 +13,8 @@ from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import found_clients
 from s3bench.cli.definitions import runnable
 from s3bench.cli.gate.options import GateOptions
-from s3bench.cli.gate.output import check_written, why_stopped
+from s3bench.cli.gate.output import check_written
+from s3bench.cli.keeping import GrowingFile, why_stopped
 from s3bench.cli.pair_options import seed_or_random
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -43,7 +44,6 @@ from s3bench.gate.self_test import (
 )
 from s3bench.report.gate.self_test import render_self_test, verdict_line
 from s3bench.results.document import render_time
-from s3bench.results.file import write_whole
 from s3bench.spec.definition import Definition
 
 _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
@@ -55,21 +55,20 @@ def self_test(options: GateOptions) -> ExitCode:
     policy = options.policy
     check_written(options)
     _check_visible(options, policy)
-    test = None
+    test, file = None, GrowingFile(options.output)
     try:
         with ticker_for("gates", quiet=options.quiet) as progress:
             found = _client(options, progress)
             definitions = _definitions(options, found.kind)
             options.check_pairs(len(definitions))
             for test in _tested(options, policy, found, definitions, deadline_s, progress):
-                if options.output is not None:
-                    write_whole(encode_self_test(test.concluded()), options.output, durable=False, is_measured=True)
+                file.save(encode_self_test(test.concluded()), durable=False)
     except BaseException as error:
         if test is not None:
-            _finish(options, test.stopped_by(why_stopped(error)))
+            _finish(options, test.stopped_by(why_stopped(error)), file)
         raise
     assert test is not None, "a self-test ends with what it showed"
-    return ExitCode.DONE if _finish(options, test).is_believed else ExitCode.CLIENT_FAILED
+    return ExitCode.DONE if _finish(options, test, file).is_believed else ExitCode.CLIENT_FAILED
 
 
 def _check_visible(options: GateOptions, policy: Policy) -> None:
@@ -83,10 +82,9 @@ def _check_visible(options: GateOptions, policy: Policy) -> None:
         )
 
 
-def _finish(options: GateOptions, test: SelfTest) -> SelfTest:
+def _finish(options: GateOptions, test: SelfTest, file: GrowingFile) -> SelfTest:
     done = replace(test, ended_at=render_time(datetime.now(UTC))).concluded()
-    if options.output is not None:
-        write_whole(encode_self_test(done), options.output, is_measured=True)
+    file.save(encode_self_test(done))
     if options.as_json:
         print_whole(encode_self_test(done), is_measured=True)
     else:

@@ -15,6 +15,7 @@ from s3bench.report.formats import HTML, Format
 from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load.text import render_load
 from s3bench.report.rendering import RENDERINGS
+from s3bench.report.run.figures import failures_in_words
 from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document
@@ -93,16 +94,21 @@ def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> N
     if not files:
         raise BadInput("no results document was given", fix="Pass at least one: s3bench report results.json")
     if output is not None and form is None:
-        raise BadInput(
-            f"the format of {output} is unknown",
-            fix="Pass --format NAME; s3bench report --list-formats lists the formats",
-        )
+        raise BadInput(f"the format of {output} is unknown", fix=f"Pass {_formats_of(output.suffix)}")
     if form is not None and len(files) > 1 and RENDERINGS[Format(form)].render_several is None:
         raise BadInput(
             f"--format {form} holds one document; {len(files)} were given",
             "its readers take a file for each run",
             "Run the command once for each document, with -o",
         )
+
+
+def _formats_of(suffix: str) -> str:
+    """The option with the formats whose files usually end with `suffix`, and where all formats are described."""
+    names = [str(form) for form, rendering in RENDERINGS.items() if suffix.lower() == f".{rendering.extension}"]
+    *most, last = names or ["NAME"]
+    named = f"{', '.join(most)} or {last}" if most else last
+    return f"--format {named}; s3bench report --list-formats describes the formats"
 
 
 def _check_written(files: Sequence[Path], options: ReportOptions) -> None:
@@ -142,12 +148,12 @@ def _too_long(text: str, form: str) -> Iterator[str]:
 
 
 def _shortfalls(files: Sequence[Path], documents: Sequence[Document]) -> Iterator[str]:
-    """What a file does not show: results without a measurement, and failed iterations."""
+    """What a file does not show: results without a measurement, and failures."""
     for file, document in zip(files, documents, strict=True):
         results = document.without_parts().results
         empty = sum(not result.measurements for result in results)
-        failed = sum(result.failed_iterations for result in results)
+        failed = failures_in_words(results)
         words = [f"{empty} of {len(results)} results without a measurement"] if empty else []
-        words += [counted(failed, "failed iteration")] if failed else []
+        words += [failed] if failed else []
         if words:
             yield f"{printable(str(file))}: {', '.join(words)}"

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import click
 
+from s3bench.cli.keeping import GrowingFile
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.report.run.text import render_table, result_line
 from s3bench.results.document import Document, encode_document
-from s3bench.results.file import write_document
 from s3bench.units import counted
 
 _FAILED_SHOWN_MAX = 10
@@ -25,9 +25,9 @@ class RunOutput:
 
     def __init__(self, options: RunOptions) -> None:
         self._output = options.output
+        self._file = GrowingFile(options.output)
         self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
         self.latest: Document | None = None
-        self._has_failed = False
         self._quiet = options.quiet
         self._said: tuple[str, ...] = ()
 
@@ -36,20 +36,15 @@ class RunOutput:
         self._said = warnings if is_beside_results(quiet=self._quiet) else ()
 
     def save(self, document: Document, *, durable: bool) -> None:
-        """Write what there is so far into the file, if there is one.
-
-        If that fails, the error names the file that has the results instead, and `finish` does not try again.
-        """
+        """Write what there is so far into the file, if there is one."""
         self.latest = document
         if self._output is not None:
-            self._has_failed = True
-            write_document(document, self._output, durable=durable)
-            self._has_failed = False
+            self._file.save(encode_document(document), durable=durable)
 
     def finish(self, document: Document, *, losses: tuple[str, ...] = ()) -> None:
         """Write the whole, where it is wanted; `losses` are sentences about nodes that were lost on the way."""
-        if self._output is not None and not self._has_failed:
-            write_document(document, self._output)
+        if self._output is not None:
+            self._file.save(encode_document(document))
         if self._wants_json:
             print_whole(encode_document(document), is_measured=True)
         elif self._output is None or sys.stdout.isatty():

@@ -230,7 +230,8 @@ def rest_in_words(content: Digest) -> str:
     bounded = [row for row in content.rest if row.verdict is Verdict.PASS and row.at_most is not None]
     if bounded:
         worst = max(bounded, key=lambda row: row.at_most or 0.0)
-        words.append(f"largest possible worsening {_worsened(worst, worst.at_most)} ({subject(worst)})")
+        largest = f"largest possible worsening {_worsened(worst, worst.at_most)} ({subject(worst)})"
+        words.append(largest if (worst.at_most or 0.0) > 0 else "nothing got worse")
     seen = ", ".join(_detectable_of(content.rest))
     if seen:
         words.append(f"detectable: {seen}")

@@ -90,9 +90,14 @@ def _add_case(suite: ET.Element, name: str, class_name: str, outcome: _Outcome, 
 
 
 def _figures(rows: Iterable[GateRow]) -> Iterator[tuple[str, str]]:
-    """The raw figures of each row by their names in the record; changes and limits are shares, not per cent."""
+    """The raw figures of each row by their names in the record; changes and limits are shares, not per cent.
+
+    With `is_drop`, which is there where more is better, bounds and limits are decreases.
+    """
     for row in rows:
         yield f"{row.metric}.verdict", f"{row.verdict}"
+        if row.is_drop:
+            yield f"{row.metric}.is_drop", "true"
         for name in _FIGURES:
             if (value := getattr(row, name)) is not None:
                 yield f"{row.metric}.{name}", repr(value)

@@ -10,6 +10,7 @@ from s3bench.results.document import Document, Result
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, Metric, render_figure
 from s3bench.results.redaction import redact
 from s3bench.stats.median_interval import median_interval
+from s3bench.units import counted
 
 HEADLINES = tuple(
     METRICS_BY_NAME[name]
@@ -103,7 +104,17 @@ def check_any(found: object, *, name: str, holds: str) -> None:
         )
 
 
+def failures_in_words(results: Sequence[Result], unit: str = "iteration") -> str:
+    """`2 iterations failed, 1 failure outside of the iterations`; empty where nothing failed."""
+    failed = sum(result.failed_iterations for result in results)
+    outside = sum(result.failures_outside for result in results)
+    words = [f"{counted(failed, unit)} failed"] if failed else []
+    words += [f"{counted(outside, 'failure')} outside of the iterations"] if outside else []
+    return ", ".join(words)
+
+
 def shortfall(result: Result) -> str:
     """What a result lacks, in words: failed iterations, or those that never came; empty where it lacks nothing."""
-    words = [f"{result.failed_iterations} failed"] if result.errors else []
+    words = [f"{result.failed_iterations} failed"] if result.failed_iterations else []
+    words += [f"{result.failures_outside} failed outside of the iterations"] if result.failures_outside else []
     return ", ".join((*words, *(("unfinished",) if result.is_running else ())))

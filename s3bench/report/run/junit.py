@@ -1,7 +1,7 @@
 """A run as JUnit XML, which CI servers show as tests: a suite for each benchmark, a case for each client.
 
-A case fails when an iteration did. One whose iterations are missing has an error, so that a run that was cut short is
-never green. The medians are properties of the suite, named by client and metric (seconds, bytes, cores).
+A case fails when an iteration did, or a warm-up. One whose iterations are missing has an error, so that a run that was
+cut short is never green. The medians are properties of the suite, named by client and metric (seconds, bytes, cores).
 """
 
 import re
@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from s3bench.report.junit import add_counts, add_properties
 from s3bench.report.label import benchmark_text, clipped
-from s3bench.report.run.figures import measured
+from s3bench.report.run.figures import failures_in_words, measured
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Failure
-from s3bench.units import counted
 
 _TEXT_MAX = 20_000
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
@@ -58,7 +57,7 @@ def _add_case(suite: ET.Element, result: Result, benchmark: str) -> None:
     name = clipped(result.client.label)
     case = ET.SubElement(suite, "testcase", name=name, classname=benchmark, time=f"{_measured_s(result):.3f}")
     if result.errors:
-        message = f"{counted(result.failed_iterations, 'iteration')} failed: {result.errors[0].what}"
+        message = f"{failures_in_words((result,))}: {result.errors[0].what}"
         element = ET.SubElement(case, "failure", type="failed", message=clipped(message))
         element.text = _shown("\n\n".join(_failure_text(each) for each in result.errors))
     elif result.is_running:

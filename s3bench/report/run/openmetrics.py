@@ -63,7 +63,12 @@ def _families(document: Document, labelled: Iterable[tuple[_Labels, Result]]) ->
             samples=tuple(medians.get(metric.name, ())),
         )
     yield _counts("iterations", "Iterations that were measured", labelled, lambda result: len(result.measurements))
-    yield _counts("failures", "Failures of iterations", labelled, lambda result: len(result.errors))
+    yield _counts(
+        "failures",
+        "Failures, of iterations and outside of them; an iteration may have several",
+        labelled,
+        lambda result: len(result.errors),
+    )
     yield _counts("missing", "1 where iterations are missing, else 0", labelled, lambda result: int(result.is_running))
     for name, moment in (("start", document.started_at), ("end", document.ended_at)):
         yield _time(name, parse_time(moment))

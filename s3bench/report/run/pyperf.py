@@ -5,8 +5,8 @@ runs, a run for each fresh process, so one value in each. pyperf takes a larger 
 units second and byte: it gets times and peak memory, each a benchmark of its own. Of a load run it gets the latencies,
 a value for each loop. It takes no value of 0 and no null; those are left out.
 
-A benchmark with failed iterations says so in its metadata (`iterations_failed`); the suite says how many results had
-no figure at all (`results_without_figures`).
+A benchmark with failures says so in its metadata (`iterations_failed`, and for a warm-up or `--cleanup`
+`failures_outside_of_iterations`); the suite says how many results had no figure at all (`results_without_figures`).
 """
 
 from collections.abc import Iterator
@@ -78,8 +78,10 @@ def _metadata(title: str, metric: Metric, result: Result) -> Iterator[tuple[str,
     yield "client", result.client.label
     yield "client_version", result.client.version
     yield from ((f"dimension_{one_line(name)}", value) for name, value in result.dimension_pairs)
-    if result.errors:
+    if result.failed_iterations:
         yield "iterations_failed", result.failed_iterations
+    if result.failures_outside:
+        yield "failures_outside_of_iterations", result.failures_outside
 
 
 def _suite_metadata(document: Document, without: int) -> dict[str, str | int]:

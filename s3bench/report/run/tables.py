@@ -73,9 +73,9 @@ def deviation(found: MedianEstimate) -> str:
 
 
 def status_text(result: Result) -> str:
-    """`ok`, `2 failed` or `unfinished`."""
+    """`ok`, `2 failed`, `failed` outside of the iterations alone, or `unfinished`."""
     if result.errors:
-        return f"{result.failed_iterations} failed"
+        return f"{result.failed_iterations} failed" if result.failed_iterations else "failed"
     return "ok" if result.status is Status.COMPLETE else "unfinished"
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from s3bench.cli import keeping
 from s3bench.cli.gate import output
 from s3bench.errors import BadInput, MachineError
 from s3bench.gate.policy import Policy
@@ -160,7 +161,7 @@ def test_a_record_that_cannot_be_written_at_the_end_is_rescued_and_its_verdict_s
     def failing(*_: object, **__: object) -> None:
         raise MachineError("cannot write to o.json", "disk full", "the results were saved in /tmp/x")
 
-    monkeypatch.setattr(output, "write_whole", failing)
+    monkeypatch.setattr(keeping, "write_whole", failing)
     finished = here("gate", "--replay", "fail.json", "-o", "o.json")
     assert finished.returncode == 4
     assert finished.stdout.startswith("FAIL: ")

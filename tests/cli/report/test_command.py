@@ -1,6 +1,7 @@
 """`s3bench report`: what it prints and writes, and its exit codes."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.rendering import RENDERINGS
 from s3bench.results.file import write_document
 from tests.compare.documents import document, result
+from tests.documented import ROOT
 from tests.report import loads
 from tests.report.runs import hostile, two_clients, with_failures
 
@@ -132,7 +134,7 @@ def test_otava_gets_a_row_for_each_document(report: Report) -> None:
 
 def test_what_the_figures_do_not_tell_is_said_beside_them(report: Report) -> None:
     finished = report("failed.json", "--format", "bencher")
-    assert finished.stderr == "s3bench: failed.json: 2 of 3 results without a measurement, 2 failed iterations\n"
+    assert finished.stderr == "s3bench: failed.json: 2 of 3 results without a measurement, 2 iterations failed\n"
     assert json.loads(finished.stdout)
     assert report("run.json", "--format", "bencher").stderr == ""
 
@@ -159,6 +161,12 @@ def test_the_formats_are_listed_with_what_they_are_for(report: Report) -> None:
     assert max(map(len, lines)) <= 110
 
 
+def test_the_page_has_a_row_for_each_format() -> None:
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    table = page.partition("`--list-formats` lists the formats:")[2].partition("\n\nWith six or more runs")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE) == [*FORMATS, "html"]
+
+
 def test_the_help_has_examples_and_its_exit_codes(report: Report) -> None:
     text = report("--help").stdout
     assert "s3bench report results.json --format csv -o results.csv" in text
@@ -172,7 +180,11 @@ def test_the_help_has_examples_and_its_exit_codes(report: Report) -> None:
         (("missing.json",), "cannot read missing.json"),
         (("broken.json",), "broken.json is not JSON"),
         (("run.json", "other.json", "--format", "csv"), "--format csv holds one document; 2 were given"),
-        (("run.json", "-o", "out.txt"), "Pass --format NAME"),
+        (("run.json", "-o", "out.PROM"), "Pass --format openmetrics; s3bench report --list-formats"),
+        (("run.json", "-o", "out.csv"), "Pass --format csv or otava; s3bench report --list-formats"),
+        (("run.json", "-o", "out.json"), "bencher or perfetto; s3bench report --list-formats"),
+        (("run.json", "-o", "out"), "Pass --format NAME; s3bench report --list-formats"),
+        (("run.json", "--format", "csv", "-o", "-"), "leave out the option to print to stdout"),
         (("run.json", "--format", "csv", "-o", "."), "it is a directory"),
         (("empty.json", "--format", "pyperf"), "nothing to write as pyperf"),
         (("load.json", "--format", "hyperfine"), "run times of commands"),

@@ -82,6 +82,8 @@ def test_bounds_and_limits_of_a_throughput_are_changes_of_it(slower: float, boun
     assert re.fullmatch(r"-\d\.\d%/-\d\.\d%", words.detectable(row))
     rest = words.rest_in_words(digest(gate))
     assert not rest or "detectable: throughput from -" in rest
+    assert ("nothing got worse" in rest) is (slower < 0)
+    assert ("largest possible worsening -" in rest) is (slower == 0)
     headline = gate_section(gate).headline
     assert headline is not None
     assert slower <= 0 or re.search(r"at least 1\d\.\d% lower, limit 2\.0%", headline.text)

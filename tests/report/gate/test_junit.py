@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 from msgspec.structs import replace
 
+from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import Verdict
 from s3bench.report.gate.junit import render_junit
 from s3bench.report.terminal import printable
+from tests.report.conftest import cell, record
 
 # The parts of Jenkins' junit-10.xsd that are in use: attributes required and allowed, and children.
 _SHAPE: Mapping[str, tuple[set[str], set[str], set[str]]] = {
@@ -51,6 +53,12 @@ def test_the_document_is_the_golden_one(
     text = render_junit(gates["waived"]).decode()
     # Figures are whole doubles there: libraries differ in the last digits.
     assert_golden("gate_junit.xml", re.sub(r"(\d\.\d{6})\d+(e-\d+)?", r"\1\2", text))
+
+
+def test_bounds_that_are_decreases_are_named_so() -> None:
+    gate = record([cell(pairs=20)], policy=Policy(metrics=("total_time", "throughput")))
+    names = [each.get("name") for each in parsed(gate).iter("property")]
+    assert [name for name in names if name and name.endswith("is_drop")] == ["throughput.is_drop"]
 
 
 def test_it_has_the_shape_that_servers_read(

@@ -91,6 +91,11 @@ def test_what_a_result_lacks_is_said() -> None:
     ]
     twice = replace(failed, errors=failed.errors * 2)
     assert shortfall(twice) == "1 failed"  # two faults of one iteration
+    warm_up = replace(failed.errors[0], iteration=None)
+    assert shortfall(replace(failed, errors=(warm_up,))) == "1 failed outside of the iterations"
+    assert (
+        shortfall(replace(failed, errors=(warm_up, *failed.errors))) == "1 failed, 1 failed outside of the iterations"
+    )
 
 
 def test_the_endpoint_is_told_without_credentials() -> None:

@@ -81,6 +81,14 @@ def test_an_iteration_whose_audit_failed_too_is_counted_once_and_both_failures_a
     assert (failure.text or "").count("iteration 1: ") == 2
 
 
+def test_a_warm_up_that_failed_is_no_iteration() -> None:
+    failed = run().results[2]
+    warm_up = replace(failed, errors=(replace(failed.errors[0], iteration=None),))
+    failure = case(parsed(EMPTY.with_result(warm_up)), "s3.mv", "cli-crt@2.38.5").find("failure")
+    assert failure is not None
+    assert failure.get("message") == "1 failure outside of the iterations: the client failed"
+
+
 def test_the_medians_are_properties_by_client_and_metric() -> None:
     properties = {each.get("name"): each.get("value") for each in parsed(run()).iter("property")}
     assert properties["cli-crt@2.38.5.iterations"] == "0"  # of the last benchmark, which has none

@@ -60,6 +60,13 @@ def test_failures_and_results_without_figures_are_counted() -> None:
     assert suite["metadata"]["results_without_figures"] == 2
 
 
+def test_a_warm_up_that_failed_is_no_iteration() -> None:
+    failed = with_failures().results[0]
+    warm_up = replace(failed, errors=(replace(failed.errors[0], iteration=None),))
+    metadata = parsed(render_pyperf(document(warm_up)))["benchmarks"][0]["metadata"]
+    assert (metadata["failures_outside_of_iterations"], "iterations_failed" in metadata) == (1, False)
+
+
 def test_a_load_run_has_latencies_and_no_rates() -> None:
     found = benchmarks(loads.document(loads.result("load.get", loads.load(), loads.load(p50_s=2e-3))))
     assert values(found["load.get on s3bench: load.latency.p50"]) == [1e-3, 2e-3]

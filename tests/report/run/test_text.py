@@ -119,6 +119,8 @@ def test_a_result_is_told_in_one_line() -> None:
 def test_a_failed_result_is_told_with_the_last_line_of_its_reason(why: str, told: str) -> None:
     failed = Result(name="n", client=CRT, errors=(Failure(iteration=0, what="exited 1", exit_code=1, why=why),))
     assert result_line(failed) == f"n on cli-crt@2.38.5: {told}"
+    warm_up = msgspec.structs.replace(failed, errors=(msgspec.structs.replace(failed.errors[0], iteration=None),))
+    assert result_line(warm_up) == f"n on cli-crt@2.38.5: {told.removeprefix('1 ')}"
 
 
 def test_warnings_that_were_printed_at_the_start_are_counted() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from s3bench.report.page.run.benchmark import Benchmark
 from s3bench.report.page.run.ratio import TimedClient, timed_rows
 from s3bench.report.page.section import Headline
+from s3bench.report.run.figures import failures_in_words
 from s3bench.report.table import Tone
 from s3bench.units import counted
 
@@ -39,18 +40,20 @@ def run_headline(benchmarks: Sequence[Benchmark]) -> Headline | None:
     rows = [row for benchmark in benchmarks for row in benchmark.rows]
     if not rows:
         return None
-    failed = sum(row.result.failed_iterations for row in rows)
+    failed = failures_in_words([row.result for row in rows], "run")
+    outside = sum(row.result.failures_outside for row in rows)
     runs = sum(len(row.result.measurements) for row in rows)
     figures = (
         ("benchmarks", f"{len(benchmarks):,}"),
         ("clients", f"{len({row.client for row in rows}):,}"),
         ("runs measured", f"{runs:,}"),
-        ("runs failed", f"{failed:,}"),
+        ("runs failed", f"{sum(row.result.failed_iterations for row in rows):,}"),
+        *((("failures outside of the iterations", f"{outside:,}"),) if outside else ()),
     )
     text, remark = _answer(benchmarks)
     return Headline(
         text=text,
-        verdict=f"{counted(failed, 'run')} failed" if failed else "",
+        verdict=failed,
         tone=Tone.BAD if failed else Tone.PLAIN,
         remarks=(remark,) if remark else (),
         figures=figures,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from s3bench.report.label import one_line
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.section import Line
+from s3bench.report.run.figures import failures_in_words
 from s3bench.report.run.problems import failure_text, warning_lines
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
@@ -23,22 +24,22 @@ def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[
     if not rows:
         yield Line(text="no results")
         return
-    failed = sum(row.result.failed_iterations for row in rows)
+    failed = failures_in_words([row.result for row in rows], "run")
     of = sum(bool(row.result.errors) for row in rows)
     if failed:
-        yield Line(text=f"{counted(failed, 'run')} failed, on {of:,} of {counted(len(rows), 'row')}", tone=Tone.BAD)
+        yield Line(text=f"{failed}, on {of:,} of {counted(len(rows), 'row')}", tone=Tone.BAD)
     if unfinished := sum(row.result.is_running for row in rows):
         yield Line(text=f"unfinished: {unfinished:,} of {counted(len(rows), 'row')}", tone=Tone.WARNING)
     yield from _limited(list(_warnings(document, benchmarks)), "warnings")
 
 
-def _run(failure: Failure) -> str:
-    return "" if failure.iteration is None else f" run {failure.iteration}"
+def _failed(failure: Failure) -> str:
+    return f"failed {failure.place}" if failure.iteration is None else f"run {failure.iteration} failed"
 
 
 def failure_lines(rows: Sequence[ClientResults]) -> Iterator[Line]:
     """What failed on a benchmark, and which of its clients gave no figure."""
-    texts = [f"{row.client}{_run(each)} failed: {failure_text(each)}" for row in rows for each in row.result.errors]
+    texts = [f"{row.client} {_failed(each)}: {failure_text(each)}" for row in rows for each in row.result.errors]
     lines = [Line(text=one_line(text, characters_max=_TEXT_MAX), tone=Tone.BAD) for text in texts]
     yield from _limited(lines, "failures")
     for row in rows:

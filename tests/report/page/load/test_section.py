@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.report.load.cells import load_rows
-from s3bench.report.page.load.overview import LINES_MAX, note_lines
+from s3bench.report.page.load.overview import LINES_MAX, found_lines, note_lines
 from s3bench.report.page.load.section import load_sections
 from s3bench.report.table import Table, Tone
 from s3bench.results.load import Latency
@@ -78,6 +78,20 @@ def test_latency_by_planned_rate_tells_where_a_server_gives_out() -> None:
     assert section.lines[0].text == "p99<50ms: 100/s holds"
     assert labels(made.chart)[1] == "rate=200.0/s step=2: 200/s planned, 1,000/s reached, p50 500 ms"
     assert_is_drawn(made)
+
+
+@pytest.mark.parametrize(
+    ("found", "tone"),
+    [
+        ({"outcome": "holds", "clause": "", "words": "p99<50ms held"}, Tone.PLAIN),
+        ({"outcome": "broken", "clause": "p99<50ms", "words": "p99<50ms did not hold"}, Tone.WARNING),
+        ({"rate_per_s": 100.0, "is_limit": True, "words": "100.0/s held"}, Tone.PLAIN),
+        ({"rate_per_s": 100.0, "is_limit": False, "words": "at least 100.0/s held"}, Tone.WARNING),
+    ],
+)
+def test_only_a_result_that_says_less_than_was_asked_is_a_warning(found: dict[str, object], tone: Tone) -> None:
+    (line,) = found_lines(replace(EMPTY, options={"found": found}))
+    assert line.tone is tone
 
 
 def test_a_document_of_another_tool_has_what_it_told() -> None:

@@ -4,9 +4,11 @@ from msgspec.structs import replace
 
 from s3bench.report.page.run.benchmark import benchmarks_of
 from s3bench.report.page.run.headline import run_headline
+from s3bench.report.page.run.line import failure_lines
 from s3bench.report.page.section import Headline
 from s3bench.report.table import Tone
 from s3bench.results.document import Result
+from s3bench.results.measurement import Failure
 from tests.compare.documents import BASE, client, document, result, slower
 from tests.report.page.run_documents import classic_beside_crt
 
@@ -61,6 +63,17 @@ def test_failures_stand_before_the_answer() -> None:
     found = run_headline(benchmarks_of(classic_beside_crt()))
     assert found is not None
     assert (found.verdict, found.tone) == ("1 run failed", Tone.BAD)
+
+
+def test_a_warm_up_that_failed_is_no_run_that_failed() -> None:
+    failure = Failure(iteration=None, what="the client failed")
+    benchmarks = benchmarks_of(document(replace(on("s5cmd", 1.0), errors=(failure,))))
+    found = run_headline(benchmarks)
+    assert found is not None
+    assert (found.verdict, found.tone) == ("1 failure outside of the iterations", Tone.BAD)
+    assert found.figures[-2:] == (("runs failed", "0"), ("failures outside of the iterations", "1"))
+    (line,) = failure_lines(benchmarks[0].rows)
+    assert line.text.endswith(" failed outside of the iterations: the client failed")
 
 
 def test_without_a_time_there_is_no_answer_and_without_results_no_headline() -> None:

@@ -140,7 +140,7 @@ def test_failures_without_any_measurement_are_told() -> None:
 def test_a_failure_outside_of_the_iterations_is_told_and_has_no_place_in_a_chart() -> None:
     warm_up = Failure(iteration=None, what="the warm-up failed")
     sections = run_sections(document(replace(timed(), errors=(warm_up,))))
-    assert "cli-crt failed: the warm-up failed" in texts(sections)
+    assert "cli-crt failed outside of the iterations: the warm-up failed" in texts(sections)
     for figure in figures(sections):
         assert_is_drawn(figure)
 
