@@ -46,6 +46,10 @@ Load = Callable[[int, float], int]
 """Loads the server on a port for some seconds; how many requests were answered."""
 
 
+class ServerEnded(Exception):
+    """A server ended before it took a connection."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """What one round showed of one server."""
@@ -164,14 +168,15 @@ def free_port() -> int:
 
 
 def await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until somebody listens; exit where the server has ended instead."""
+    """Wait until somebody listens. Raises `ServerEnded`."""
     deadline_s = time.monotonic() + LIMIT_S
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
             if process.poll() is not None:
-                sys.exit(f"{process.args!r} ended with {process.returncode} before it took a connection")
+                words = f"{process.args!r} ended with {process.returncode} before it took a connection"
+                raise ServerEnded(words) from None
             if time.monotonic() > deadline_s:
                 raise
             time.sleep(0.02)

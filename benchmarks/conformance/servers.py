@@ -7,12 +7,12 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers import free_port, serving
+from peers import ServerEnded, free_port, serving
 
 ACCESS_KEY = "conformance"
 SECRET_KEY = "conformance-secret-0123456789"  # noqa: S105 (of servers that live for seconds)
@@ -30,7 +30,7 @@ class Server:
 
 
 class Missing(Exception):
-    """The server's program is not there."""
+    """The server's program is not there, or does not start."""
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def versitygw(program: str | None) -> Iterator[Server]:
         data.mkdir()
         versions.mkdir()
         command = [found, "--port", f"127.0.0.1:{port}", "--keep-alive", "--virtual-domain", f"{DOMAIN}:{port}"]
-        with serving([*command, "posix", "--versioning-dir", str(versions), str(data)], port, keys):
+        with _started([*command, "posix", "--versioning-dir", str(versions), str(data)], port, keys):
             yield Server(name="versitygw", url=f"http://127.0.0.1:{port}")
 
 
@@ -77,8 +77,17 @@ def moto(program: str | None) -> Iterator[Server]:
     """Start moto's server."""
     port = free_port()
     advice = "install moto[server] into a virtual environment of its own and name its moto_server with --moto"
-    with serving([_program("moto_server", program, advice), "-p", str(port)], port):
+    with _started([_program("moto_server", program, advice), "-p", str(port)], port):
         yield Server(name="moto", url=f"http://127.0.0.1:{port}")
+
+
+@contextmanager
+def _started(command: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    try:
+        with serving(command, port, environment):
+            yield
+    except ServerEnded as error:
+        raise Missing(str(error)) from error
 
 
 def _program(name: str, named: str | None, advice: str) -> str:

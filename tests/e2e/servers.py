@@ -283,6 +283,7 @@ def _free_port() -> int:
 if __name__ == "__main__":
     from tests.conftest import use_own_store
 
+    os.setpgrp()  # so that scripts/test can end the build as a whole
     use_own_store()
     if building := begin_building():
-        building.wait()
+        building.communicate()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -21,6 +22,7 @@ from tests.e2e.conftest import Finished
 from tests.e2e.servers import BUCKET, BUILD_S, KEYS, SERVERS, LiveServer, Servers
 from tests.forkserver import Forked, ForkServer
 
+CHECKOUT = Path(__file__).parents[2]
 KIB, MIB = 1 << 10, 1 << 20
 _WAIT_S = 120.0
 
@@ -143,7 +145,40 @@ def test_a_certificate_is_checked_unless_told_otherwise(load: Callable[..., Fini
     assert refused.code == ExitCode.BAD_INPUT
     assert "certificate" in refused.err
     taken = load(*where, "--tls-no-verify", "--clean-up", "ffffffffffff")
-    assert (taken.code, taken.out) == (0, "s3bench: removed 0 objects\n")
+    assert (taken.code, taken.out) == (0, "")
+    assert "nothing under s3bench/ffffffffffff/" in taken.err
+
+
+# scripts/test, which builds versitygw beside the tests.
+
+
+PYTHON = """#!/bin/sh
+case "$*" in
+*tests.e2e.servers) exec setsid sh -c 'sleep 60 & echo $! > child; wait' ;;
+*loadfile*) until [ -s child ]; do sleep 0.02; done ;;
+esac
+"""
+
+
+def test_the_build_of_a_server_ends_with_the_tests(tmp_path: Path) -> None:
+    for path, text in {"scripts/install": "#!/bin/sh\n", ".venv/bin/python": PYTHON}.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+        (tmp_path / path).chmod(0o755)
+    shutil.copy(CHECKOUT / "scripts" / "test", tmp_path / "scripts")
+    assert subprocess.run([tmp_path / "scripts" / "test"], check=False, timeout=_WAIT_S).returncode == 0
+    child = int((tmp_path / "child").read_text(encoding="utf-8"))
+    deadline = time.monotonic() + 10
+    while is_running(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 # A run that is ended before its time.

@@ -36,6 +36,7 @@ from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 from s3bench.system.portable import IS_PORTABLE
 from s3bench.system.processes import cores_allowed
+from s3bench.units import counted
 
 _CODES = {
     SloOutcome.HOLDS: ExitCode.DONE,
@@ -43,6 +44,7 @@ _CODES = {
     SloOutcome.UNRESOLVED: ExitCode.INCONCLUSIVE,
     SloOutcome.NO_EVIDENCE: ExitCode.INCONCLUSIVE,
 }
+_BY_WEIGHT = (ExitCode.DONE, ExitCode.INCONCLUSIVE, ExitCode.FAIL, ExitCode.CLIENT_FAILED)  # of several, the last one
 
 
 def load(options: LoadOptions) -> None:
@@ -147,16 +149,20 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                     view.conclude(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.result.whole, window_s=event.result.window_s)
-                code = max(code, _exit_code(event, plan, view, is_interrupted=is_interrupted))
+                code = _weightier(code, _exit_code(event, plan, view, is_interrupted=is_interrupted))
             case HighestRate():
                 output.add_highest_rate(event, is_interrupted=session.terms.is_over())
                 view.conclude(event.words)
-                code = max(code, _code_of_search(event))
+                code = _weightier(code, _code_of_search(event))
             case SloVerdict():
                 output.add_verdict(event)
                 view.conclude(event.sentence)
-                code = max(code, _CODES[event.outcome])
+                code = _weightier(code, _CODES[event.outcome])
     return code
+
+
+def _weightier(*codes: ExitCode) -> ExitCode:
+    return max(codes, key=_BY_WEIGHT.index)
 
 
 def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView, *, is_interrupted: bool) -> ExitCode:
@@ -175,9 +181,11 @@ def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView, *, is_interru
         return ExitCode.FAIL
     if error_rate is None and plan.slo is None and not is_interrupted:
         what = f"no operation ended in the {measured.result.window_s:.1f} s that were measured"
-        why = "none was begun: pass a longer --duration, or a higher rate"
-        if whole.unfinished:
-            why = f"{whole.unfinished:,} were still unfinished: check the endpoint, or pass a longer --duration"
+        if not whole.unfinished:
+            why = "none was begun: pass a longer --duration, or a higher rate"
+            view.conclude(f"{measured.phase.name}: {what}; {why}")
+            return ExitCode.INCONCLUSIVE
+        why = f"{whole.unfinished:,} were still unfinished: check the endpoint, or pass a longer --duration"
         view.conclude(f"{measured.phase.name}: {what}; {why}")
         return ExitCode.FAIL
     return ExitCode.DONE
@@ -271,9 +279,10 @@ def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView, outp
     try:
         view.say(str(session.clean_up()))
         if session.unanswered:
+            objects, them = ("its object", "it") if session.unanswered == 1 else ("their objects", "them")
             words = (
-                f"{session.unanswered:,} writes had no response, and their objects may appear later: "
-                f"s3bench load ... --clean-up {run} deletes them"
+                f"{counted(session.unanswered, 'write')} had no response, and {objects} may appear later: "
+                f"s3bench load ... --clean-up {run} deletes {them}"
             )
             view.say(words)
             output.warn(words)

@@ -30,9 +30,9 @@ def load_command(**typed: Any) -> None:
     s3bench load merge A.json B.json -o merged.json                 one document of several runs
 
     Everything is written under s3bench/RUN/ and deleted at the end. The exit code is 1 when more operations fail than
-    --max-error-rate allows, when no operation ends in the measured window, or when the --rate, or every rate that was
-    tried, breaks --slo; 3 when --slo stays undecided; 4 when the figures contradict each other, or there is no
-    connection to the endpoint; and 130 after Ctrl-C. Results so far are kept.
+    --max-error-rate allows, when no operation that was begun ends in the measured window, or when the --rate, or every
+    rate that was tried, breaks --slo; 3 when --slo stays undecided, or no operation was begun; 4 when the figures
+    contradict each other, or there is no connection to the endpoint; and 130 after Ctrl-C. Results so far are kept.
     """
     from s3bench.cli.load.action import load
 

@@ -226,4 +226,4 @@ def _behind(load: Load, window_s: float) -> str:
         return ""
     if is_reached(ended_per_s, load.rate_planned, window_s) and (ended_per_s or not load.unfinished):
         return ""
-    return f"{load.rate_planned:,.0f}/s were planned, and only {ended_per_s:,.0f}/s ended"
+    return f"{load.rate_planned:,.1f}/s were planned, and only {ended_per_s:,.1f}/s ended"

@@ -40,7 +40,11 @@ _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait 
 
 _JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call
 _PIECES_A_CALL = 64
-_SLICE_BYTES = 64 * 1024  # how much goes out in one call over TLS, which returns only when all of it has been taken
+_SLICE_BYTES = _JOINED_BYTES_MAX + 16 * 1024
+"""How much goes out in one call over TLS, which returns only when all of it has been taken.
+
+A body that was joined to its head fits: OpenSSL refuses to send what was blocked again if it is shorter (SSL_write(3)).
+"""
 
 _IDLE, _SEND, _AWAIT, _RECEIVE = (
     ClientConnectionState.IDLE,

@@ -87,7 +87,8 @@ class OperationMix:
         """The next operations, about 1,024; `exhausted` is whether these were the last.
 
         With each goes the number of its object: of the data set for what reads, a new one for PUT (without `overwrite`)
-        and MULTIPART. New numbers are in the order of the operations, so that a phase that ends early leaves no gap.
+        and MULTIPART. New numbers of PUT and MULTIPART are in the order of the operations, so that a phase that ends
+        early leaves no gap among them.
         COPY comes with its source and takes its target from `new_number`. LIST comes with its page: page n follows the
         keys of the `n * list_keys` objects of the data set that are first. DELETE comes with an object of the data set
         where a job does nothing else, and in a mix with -1: `take` gives the object.

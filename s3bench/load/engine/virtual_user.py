@@ -416,6 +416,8 @@ class VirtualUser(Exchange):
         A server may close an idle connection at any time, perhaps just when a request is on its way. Such a request is
         repeated at once, as every HTTP client does (RFC 9112 9.3.1), but it is a failed attempt all the same.
         """
+        if fault in _UNANSWERED:
+            self._note_unanswered()
         silent = self.has_no_response
         if silent and fault in {AttemptFailure.CLOSED, AttemptFailure.RESET} and not self.is_fresh and not self._spared:
             if self._step not in _NOT_REPEATABLE:
@@ -427,8 +429,6 @@ class VirtualUser(Exchange):
                 return
         elif silent and self.is_fresh and self._job_state.plan is None:
             self._pause_ns = min(max(2 * self._pause_ns, PAUSE_NS), PAUSE_NS_MAX)
-        if fault in _UNANSWERED:
-            self._note_unanswered()
         self._fail(fault, now_ns, worth=True)
 
     def on_surplus(self) -> None:

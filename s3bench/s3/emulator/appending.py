@@ -80,18 +80,7 @@ def appended_parts(
 
     Raises `S3Error` where there is no room for them.
     """
-    assert current.content is not None
-    assert current.checksum is not None
-    first = StoredPart(
-        number=1,
-        content=current.content,
-        etag=current.etag,
-        digest=base64.b64decode(current.checksum.value),
-        checksum=current.checksum,
-        modified_s=current.modified_s,
-        hold=intentions.hold_part(),
-    )
-    parts = current.parts or (first,)
+    parts = current.parts or (_whole_as_part(current, intentions),)
     last = StoredPart(
         number=len(parts) + 1,
         content=content,
@@ -102,3 +91,18 @@ def appended_parts(
         hold=intentions.hold_part(),
     )
     return (*parts, last)
+
+
+def _whole_as_part(current: Version, intentions: Intentions) -> StoredPart:
+    """Give `current`, which is in one piece, as the first part. Raises `S3Error` where there is no room for it."""
+    assert current.content is not None
+    assert current.checksum is not None
+    return StoredPart(
+        number=1,
+        content=current.content,
+        etag=current.etag,
+        digest=base64.b64decode(current.checksum.value),
+        checksum=current.checksum,
+        modified_s=current.modified_s,
+        hold=intentions.hold_part(),
+    )

@@ -68,7 +68,6 @@ from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.signature_parameters import invalid_payload_hash
 from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
-from s3bench.s3.signing.streaming import STREAMING_PAYLOADS
 
 _UNENCRYPTED = (
     "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
@@ -171,7 +170,6 @@ class Emulator:
                 head.method == "GET"
                 and not head.garbled
                 and TRANSPORT.issuperset(head.fields)
-                and head.fields.get("x-amz-content-sha256") not in STREAMING_PAYLOADS
                 and only_signed(head.query)
             ):
                 reply = self._plain_read(head, date_line)
@@ -235,7 +233,8 @@ class Emulator:
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
-        if operation not in WRITES_DATA and head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
+        is_streaming = head.has_body and head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
+        if is_streaming and operation not in WRITES_DATA:
             raise invalid_payload_hash()  # nothing would check the signatures of the chunks
         if operation is not Operation.POST_OBJECT:
             check_members(operation, head.fields, query)

@@ -378,8 +378,8 @@ def _check_consecutive(upload: Upload, parts: tuple[StoredPart, ...]) -> None:
     """
     if any(part.number != number for number, part in enumerate(parts, 1)):
         message = (
-            "The part numbers must start at 1 and be consecutive in a directory bucket, and where each part has a "
-            "checksum."
+            "The part numbers must start at 1 and be consecutive in a directory bucket, and in an upload with a "
+            "composite checksum."
         )
         raise S3Error(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
 

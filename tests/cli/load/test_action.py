@@ -205,22 +205,36 @@ def test_a_server_that_answers_nothing_fails_the_run(session: type[FakeSession],
     )
 
 
-def test_a_phase_in_which_no_operation_was_begun_fails_the_run(session: type[FakeSession], load: Load) -> None:
+def test_a_phase_in_which_no_operation_was_begun_is_inconclusive(session: type[FakeSession], load: Load) -> None:
     session.happens = (measured(operations=0, error_rate=None, unfinished=0),)
     code, stderr = load("--operation", "put", "-q")
-    assert code == 1
+    assert code == 3
     assert stderr == (
         "s3bench: put: no operation ended in the 10.0 s that were measured; none was begun: pass a longer --duration, "
         "or a higher rate\n"
     )
 
 
-def test_writes_that_had_no_response_are_told_with_what_deletes_them(session: type[FakeSession], load: Load) -> None:
-    session.happens, session.unanswered = (measured(),), 1200
-    words = (
-        "1,200 writes had no response, and their objects may appear later: "
-        f"s3bench load ... --clean-up {RUN} deletes them"
-    )
+def test_a_phase_that_failed_counts_more_than_one_in_which_none_was_begun(
+    session: type[FakeSession], load: Load
+) -> None:
+    hanging = measured(operations=0, error_rate=None, unfinished=4)
+    session.happens = (hanging, measured(operations=0, error_rate=None, unfinished=0))
+    assert load("--operation", "put", "-q")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "what", "them"),
+    [
+        (1, "1 write had no response, and its object may appear later", "it"),
+        (1200, "1,200 writes had no response, and their objects may appear later", "them"),
+    ],
+)
+def test_writes_that_had_no_response_are_told_with_what_deletes_them(
+    session: type[FakeSession], load: Load, count: int, what: str, them: str
+) -> None:
+    session.happens, session.unanswered = (measured(),), count
+    words = f"{what}: s3bench load ... --clean-up {RUN} deletes {them}"
     code, stderr = load("--operation", "put")
     assert (code, stderr.count(f"s3bench: {words}\n"), warnings_of("results.json")[-1]) == (0, 1, words)
 

@@ -59,8 +59,8 @@ def outcome(text: str, of: Load) -> SloOutcome:
         (
             SloOutcome.NO_EVIDENCE,
             "",
-            "400/s were planned, and only 310/s ended",
-            "undecided: 400/s were planned, and only 310/s ended",
+            "400.0/s were planned, and only 310.0/s ended",
+            "undecided: 400.0/s were planned, and only 310.0/s ended",
         ),
     ],
 )
@@ -187,12 +187,13 @@ def test_a_promise_kept_by_a_busy_generator_is_kept() -> None:
 
 def test_a_rate_that_was_not_reached_shows_nothing_however_fast_the_answers() -> None:
     verdict = parse_slo("p99<50ms").holds(load(rate_planned=2000.0), window_s=WINDOW_S)
-    assert (verdict.outcome, verdict.words) == (SloOutcome.NO_EVIDENCE, "2,000/s were planned, and only 1,000/s ended")
+    words = "2,000.0/s were planned, and only 1,000.0/s ended"
+    assert (verdict.outcome, verdict.words) == (SloOutcome.NO_EVIDENCE, words)
     assert outcome("p99<50ms", load(rate_planned=1050.0)) is SloOutcome.HOLDS
 
 
-@pytest.mark.parametrize("rate", [1.0, 0.05])
-def test_a_planned_rate_of_which_nothing_ended_shows_nothing(rate: float) -> None:
+@pytest.mark.parametrize(("rate", "planned"), [(1.0, "1.0"), (0.2, "0.2"), (0.05, "0.1")])
+def test_a_planned_rate_of_which_nothing_ended_shows_nothing(rate: float, planned: str) -> None:
     nothing = {
         "operations": 0,
         "operations_rate": 0.0,
@@ -204,7 +205,7 @@ def test_a_planned_rate_of_which_nothing_ended_shows_nothing(rate: float) -> Non
     hanging = load(**nothing, rate_planned=rate, unfinished=5)
     verdict = parse_slo("p99<50ms").holds(hanging, window_s=WINDOW_S)
     assert verdict.outcome is SloOutcome.NO_EVIDENCE
-    assert verdict.words.endswith("/s were planned, and only 0/s ended")
+    assert verdict.sentence == f"undecided: {planned}/s were planned, and only 0.0/s ended"
     not_begun = load(**nothing, rate_planned=0.05, unfinished=0)
     assert outcome("p99<50ms", not_begun) is SloOutcome.UNRESOLVED, "by chance none of 5 was planned"
 

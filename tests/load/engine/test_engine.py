@@ -526,6 +526,20 @@ def test_writes_that_were_sent_and_had_no_response_are_counted(
     assert (outcome.failed, outcome.ended.unanswered) == (3, count)
 
 
+@pytest.mark.parametrize(("kind", "count"), [(OperationKind.PUT, 2), (OperationKind.GET, 0)])
+def test_a_write_that_is_repeated_at_once_since_its_connection_closed_had_no_response(
+    kind: OperationKind, count: int
+) -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"x" * 1000 if kind is OperationKind.GET else b""))
+        request_on(sock)  # and closes without an answer
+
+    with Scripted(script) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=3))
+    assert (outcome.operations(), outcome.failed, outcome.ended.unanswered) == (3, 0, count)
+
+
 def test_a_write_that_is_given_up_at_the_end_had_no_response_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("s3bench.load.engine.engine.LATE_S_MAX", 0.1)
     with Scripted(silent) as server:

@@ -17,6 +17,7 @@ from s3bench.load.profile.sizes import fixed
 from s3bench.s3.certificates import Certificates, write_certificates
 from s3bench.s3.server.tls import server_context
 from s3bench.system.poller import Poller
+from s3bench.system.sockets import stream_socket
 from tests.load.phases import LIMIT_S, Runner, Script, Scripted, answers, request_on, response
 
 
@@ -509,6 +510,30 @@ def test_a_small_body_that_was_sent_in_vain_is_counted_without_its_head() -> Non
     assert fault_of(swallow, kind=OperationKind.PUT, size_bytes=1000) == (AttemptFailure.CLOSED, 1000)
 
 
+@pytest.mark.parametrize("buffer_bytes", [20_480, 32_768])
+def test_a_request_that_fills_the_send_buffer_over_tls_is_sent_whole(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, buffer_bytes: int
+) -> None:
+    seen: list[int] = []
+
+    def small_socket(family: int) -> socket.socket:
+        sock = stream_socket(family)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer_bytes)
+        return sock
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            time.sleep(0.01)  # the buffer is full by then
+            seen.append(len(request_on(sock).partition(b"\r\n\r\n")[2]))
+            sock.sendall(response())
+
+    monkeypatch.setattr("s3bench.load.engine.connection.stream_socket", small_socket)
+    with Scripted(over_tls(script, certificates.server)) as server:
+        runner = trusting(server.runner, certificates)
+        outcome = runner.run(runner.job(OperationKind.PUT, sizes=fixed(65_536), operations=5))
+    assert (outcome.operations(), outcome.losses, seen) == (5, {}, [65_536] * 5)
+
+
 def test_an_upload_over_tls_that_makes_progress_is_not_idle(certificates: Certificates) -> None:
     size_bytes = 32 * 1024**2
 
@@ -551,11 +576,11 @@ def test_a_body_that_comes_steadily_is_not_idle_however_short_the_limit() -> Non
         whole = response(body)
         sock.sendall(whole[:200_000])
         for at in range(200_000, len(whole), 10_000):
-            time.sleep(0.01)  # a piece that is waited for takes three times the limit
+            time.sleep(0.02)  # a piece that is waited for takes three times the limit
             sock.sendall(whole[at : at + 10_000])
 
     with Scripted(script) as server:
         outcome = server.runner.run(
-            server.runner.job(OperationKind.GET, operations=1), manner=Manner(verify=False, idle_timeout_s=0.3)
+            server.runner.job(OperationKind.GET, operations=1), manner=Manner(verify=False, idle_timeout_s=0.6)
         )
     assert (outcome.operations(), outcome.losses) == (1, {})

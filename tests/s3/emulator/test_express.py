@@ -13,6 +13,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.receiving import Intentions
 from s3bench.s3.emulator.sessions import SESSION_S
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -179,6 +181,22 @@ def test_appends_to_large_objects_share_their_bytes(s3: Express) -> None:
     assert s3.ask("GET", "log").body == b"".join(pieces)
     part = s3.ask("GET", "log", query={"partNumber": "3"})
     assert (part.status, part.body, part.headers["x-amz-mp-parts-count"]) == (206, pieces[2], "4")
+
+
+def test_an_append_takes_memory_for_its_own_part_alone(s3: Express, monkeypatch: pytest.MonkeyPatch) -> None:
+    holds: list[Hold] = []
+    real = Intentions.hold_part
+
+    def counted(intentions: Intentions) -> Hold:
+        holds.append(real(intentions))
+        return holds[-1]
+
+    monkeypatch.setattr(Intentions, "hold_part", counted)
+    counts = []
+    for number in range(4):
+        assert s3.append("log", b"x", number).status == 200
+        counts.append(len(holds))
+    assert counts == [0, 2, 3, 4]  # what was in one piece becomes a part with the second append
 
 
 def test_general_purpose_buckets_do_not_append(s3: Express) -> None:

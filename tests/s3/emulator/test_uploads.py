@@ -105,4 +105,8 @@ def test_a_gap_between_parts_with_checksums_of_their_own_is_refused() -> None:
     body = bytes(5 << 20)
     etags = {number: put(s3, upload, number, body, with_crc32=True) for number in (1, 2, 3)}
     del etags[2]
-    assert complete(s3, upload, etags, crc32=crc32(body)).code == "InvalidPartOrder"
+    answer = complete(s3, upload, etags, crc32=crc32(body))
+    assert answer.code == "InvalidPartOrder"
+    (message,) = answer.texts("Message")
+    assert message.startswith("The part numbers must start at 1 and be consecutive in a directory bucket, ")
+    assert message.endswith(" and in an upload with a composite checksum.")

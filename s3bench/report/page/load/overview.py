@@ -67,10 +67,11 @@ def document_lines(document: Document) -> tuple[Line, ...]:
 
 
 def found_lines(document: Document) -> Iterator[Line]:
-    """The result of the SLO search, where there was one."""
+    """The result of the SLO search, or the verdict on a rate, where there was one."""
     found, promise = document.options.get("found"), document.options.get("slo")
     if isinstance(found, Mapping) and isinstance(words := found.get("words"), str):
-        tone = Tone.PLAIN if found.get("is_limit") else Tone.WARNING
+        is_plain = found.get("is_limit") or found.get("outcome") == "holds"
+        tone = Tone.PLAIN if is_plain else Tone.WARNING
         yield Line(text=clipped(f"{promise}: {words}" if promise else words, most=LINE_MAX), tone=tone)
 
 
