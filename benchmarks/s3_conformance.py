@@ -114,9 +114,11 @@ def main() -> int:
     ours = answers_of(emulator())
     found: list[Difference] = differences("aws", first.ours, first.recorded)
     servers = {"versitygw": versitygw(options.versitygw), "moto": moto(options.moto)}
+    servers_compared = 0
     for name, start in servers.items():
         try:
             found += differences(name, ours, answers_of(start))
+            servers_compared += 1
         except Missing as error:
             missing.append(f"{name} was not compared: {error}")
     verdicts = read_verdicts()
@@ -129,7 +131,6 @@ def main() -> int:
     else:
         for difference in unexplained if options.unexplained else found:
             print(difference.line(explained.get(difference)))
-        servers_compared = len(servers) - len(missing)
         print(_summary(first))
         print(
             f"{len(ours)} calls, {servers_compared} servers, {len(found)} differences, {len(unexplained)} unexplained"
