@@ -4,9 +4,9 @@ The rows depend on the evidence and the policy alone, so that a replay of the re
 
 At each look the hypothesis "the worsening is d0 or less" is tested for every metric of every benchmark. Holm's
 procedure with weights ("A simple sequentially rejective multiple test procedure", 1979) over all gating metrics bounds
-the probability of any false FAIL, which the looks share. For PASS, "the worsening is d1 or more" must be rejected for every
-metric by itself, since all of them have to PASS (an intersection-union test; Berger, "Multiparameter hypothesis testing
-and acceptance sampling", Technometrics 24, 1982).
+the probability of any false FAIL, which the looks share. For PASS, "the worsening is d1 or more" must be rejected for
+every metric by itself, since all of them have to PASS (an intersection-union test; Berger, "Multiparameter hypothesis
+testing and acceptance sampling", Technometrics 24, 1982).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

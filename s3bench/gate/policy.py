@@ -43,9 +43,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `metrics` decide by size, each with its indifference zone in `zones`; `exact` names the exact metrics that decide.
     `false_alarm` is the probability that any test by size FAILs although no true change exceeds `d0` (half of it for
-    the mean over all benchmarks), over all looks and tests together, which share it by the `alarm_weights` of
-    their metrics (1 for one that is not named); exact metrics are not part of it. `miss` is the probability that a metric PASSes whose true change is `d1` or more, over all
-    looks. `adjusts`: times are adjusted for the speed of the machine, where it was measured.
+    the mean over all benchmarks), over all looks and tests together, which share it by the `alarm_weights` of their
+    metrics (1 for one that is not named); exact metrics are not part of it. `miss` is the probability that a metric
+    PASSes whose true change is `d1` or more, over all looks. `adjusts`: times are adjusted for the speed of the
+    machine, where it was measured.
     """
 
     metrics: tuple[str, ...] = GATING_METRICS
