@@ -45,6 +45,7 @@ OPENERS = ("run.action", "gate.action", "gate.self_test", "tune.action", "bisect
 def bench(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> ScriptedBench:
     """The bench that every command opens: it starts no process, and its clock is the commands' own."""
     scripted = ScriptedBench(root=tmp_path_factory.mktemp("bench"))
+    monkeypatch.setattr("tempfile.tempdir", str(scripted.root))  # where results are saved that no file was named for
 
     @contextmanager
     def opened(*_: object, **__: object) -> Iterator[ScriptedBench]:
