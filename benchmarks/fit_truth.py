@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether a fitted profile can be believed: access logs of known parameters, fitted, and held against the truth.
+"""Whether a fitted profile can be believed: access logs of known parameters, fitted, and compared with these.
 
 Ten logs are drawn and written as S3 server access logs, with times in whole seconds, and fitted by
 `s3bench load --fit`. Bars: shares of the mix within 1 percentage point, the Zipf exponent within 0.05, p50, p90 and p99

@@ -1,4 +1,4 @@
-"""The tools that load_throughput.py holds beside `s3bench load`: what each is told to do, where it is there.
+"""The tools that load_throughput.py compares with `s3bench load`: how each is called, if it is installed.
 
 Every tool reads the same objects, or writes a few keys again and again, with the same number of requests in flight,
 as fast as it can. Tools that copy trees begin again until time is up; tools that take a list of commands get a list

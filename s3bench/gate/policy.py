@@ -27,8 +27,9 @@ CONTROL_METRIC = "total_time"
 """The metric in which a planted delay must show."""
 
 _WEIGHT_OF_MEMORY = 0.1
-"""Peak memory varies by a few tenths of a percent from run to run, and its limits are 1 % and 3 %: its tests decide at
-any level. Times vary by several percent, so that nearly all of the false alarms are better spent on them.
+"""Pairs vary less in peak memory than in time: by 0.3 % with boto3-classic, 0.8 % with crt-python and 1.0 % with s5cmd
+(medians of the standard deviations in benchmarks/data/gate_truth), against limits of 1 % and 3 %. So a stricter level
+costs its tests little, and what they leave helps those of time.
 """
 
 _FLOOR_OF_D1_SINCE, _DROPS_SINCE = 2, 3

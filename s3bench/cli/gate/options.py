@@ -20,15 +20,19 @@ _SELF_TEST_ROUNDS = 5
 NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
 
-_OF_RUNS = frozenset({"select", "suite", "no_adjust", "tls", "max_time", "data_interval", "explains"})
-_OF_RUNS |= {"no_instructions", "pairs", "seed", "timeout"}
+_OF_RUNS = frozenset({
+    "data_interval", "explains", "max_time", "no_adjust", "no_instructions", "pairs", "seed", "select", "suite",
+    "timeout", "tls",
+})  # fmt: skip
 """What only matters where clients are run, by the names of the parameters."""
 
 _OF_RULES = frozenset({"metrics", "exact", "no_exact", "zones", "false_alarm", "miss", "waivers"})
 """What a record holds already."""
 
-_NOT_OF_SELF_TEST = frozenset({"candidate", "replay", "waivers", "strict", "junit", "markdown", "comment"})
-_NOT_OF_SELF_TEST |= {"annotations", "verbose", "explains", "no_instructions"}
+_NOT_OF_SELF_TEST = frozenset({
+    "annotations", "candidate", "comment", "explains", "junit", "markdown", "no_instructions", "replay", "strict",
+    "verbose", "waivers",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

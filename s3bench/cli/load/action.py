@@ -265,7 +265,7 @@ def _terms(plan: LoadPlan, stop: StopSignal, root: Path, workers: int) -> Terms:
 def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView, output: LoadOutput) -> None:
     """Delete the objects of the run, or print how to reuse and delete them.
 
-    What a server writes after that stays, so it is told how many objects that may be.
+    What a server writes after that stays; a message and a warning say how many objects that may be.
     """
     run = session.terms.run
     if site.is_emulated:
