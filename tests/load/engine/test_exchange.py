@@ -259,7 +259,7 @@ def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_reques
         request_on(sock)
 
     with Scripted(misbehaving_once(first, answer)) as server:
-        rate = Rate(per_s=5, arrivals=Arrivals.CONSTANT)
+        rate = Rate(per_s=2, arrivals=Arrivals.CONSTANT)
         outcome = server.runner.run(server.runner.job(kind, operations=4, objects=4, rate=rate), duration_s=3)
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed) == (3, 1)
