@@ -94,14 +94,15 @@ class Reply:
     """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
     `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segments` are
-    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A `plain` reply
-    has neither segments nor delay, and no network model asks anything of it. `facts` is what the wire log keeps:
+    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A reply
+    that can be sent `at_once` has neither segments nor delay, and no network model asks anything of it: its data,
+    `head_bytes` and facts are together there, else `None`. `facts` is what the wire log keeps:
     status, checksums, error, name, start and end of the workspace file's bytes that were `served`, the delay and what
     the network model did (`wirelog.Fault`); a tuple of its own, since a log of whole replies would hold files open and
     bodies in memory.
     """
 
-    __slots__ = ("broken", "data", "delay_s", "facts", "head_bytes", "plain", "segments")
+    __slots__ = ("at_once", "broken", "data", "delay_s", "facts", "head_bytes", "segments")
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class Reply:
         self.head_bytes = len(head)
         self.segments = segments
         self.delay_s = delay_s
-        self.plain = not segments and not delay_s
+        self.at_once = None if segments or delay_s else (self.data, self.head_bytes, self.facts)
         self.broken: Break | None = None
 
     def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
@@ -128,6 +129,8 @@ class Reply:
         reply = copy.copy(self)
         status, _, error, file, start, end, delay_s, fault = self.facts
         reply.facts = (status, checksums, error, file, start, end, delay_s, fault)
+        if reply.at_once is not None:
+            reply.at_once = (reply.data, reply.head_bytes, reply.facts)
         return reply
 
     @property
@@ -138,13 +141,13 @@ class Reply:
     def over_network(self, *, delay_s: float, fault: str = "", broken: Break | None = None) -> "Reply":
         """Give the same reply as a network model lets it through: `delay_s` later, and with a `fault` where it has one.
 
-        Its bytes cross a link, so it is not plain.
+        Its bytes cross a link, so it is not sent at once.
         """
         reply = copy.copy(self)
         reply.delay_s += delay_s
         reply.facts = (*self.facts[:-2], reply.delay_s, fault)
         reply.broken = broken
-        reply.plain = False
+        reply.at_once = None
         return reply
 
 

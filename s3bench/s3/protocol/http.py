@@ -31,9 +31,13 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
 _AUTHORITY = re.compile(r"[^/?#@]+(?=[/?]|$)")  # RFC 9110 4.2: without user information
 _BLANKS = " \t"  # RFC 9110 5.6.3
 _FRAMING = frozenset({"transfer-encoding", "connection"})  # Content-Length is usual
-_METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
 _NAMES_MAX = 1024
-_names: dict[str, str] = {}  # field names seen and found valid, to their lower-case form; bounded by _NAMES_MAX
+
+USUAL_METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}
+"""The methods of S3; the log keeps one string for all GETs."""
+
+known_names: dict[str, str] = {}
+"""Field names seen and found valid, to their lower-case form; they are kept, up to `_NAMES_MAX`."""
 
 _sendable: set[str] = set()  # field names sent and found valid; bounded likewise
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -112,9 +116,9 @@ def parse_head(raw: bytes) -> RequestHead:
     fields: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        key = (colon and _names.get(name)) or _field_name(name, line)
+        key = (colon and known_names.get(name)) or _field_name(name, line)
         fields[key] = value.strip(_BLANKS) if key not in fields else _joined(key, fields[key], value)
-    usual = _METHODS.get(method)
+    usual = USUAL_METHODS.get(method)
     if usual is not None and not garbled and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
         length = fields.get("content-length")
         length_bytes = 0 if length is None else _parse_length(length)
@@ -173,8 +177,8 @@ def _field_name(name: str, line: str) -> str:
     if _TOKEN.fullmatch(name) is None or ":" not in line:  # RFC 9112 5.1, 5.2
         raise BadRequest(f"not a header line: {line[:80]!r}")
     lower = name.lower()
-    if len(_names) < _NAMES_MAX:
-        _names[name] = lower
+    if len(known_names) < _NAMES_MAX:
+        known_names[name] = lower
     return lower
 
 

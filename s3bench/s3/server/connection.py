@@ -11,8 +11,9 @@ import socket
 
 from s3bench.s3.protocol.exchange import NO_BODY, NO_FACTS, Reply, RequestBody, Unwanted
 from s3bench.s3.protocol.framing import framing_of, is_bare
-from s3bench.s3.protocol.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, check_beginning, parse_head
+from s3bench.s3.protocol.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, check_beginning
 from s3bench.s3.protocol.s3_error import error_reply
+from s3bench.s3.server.fast_path import Begun, FastPath, fast_path, parse_head
 from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import FileChanged, Outbox
@@ -33,13 +34,15 @@ class ServerConnection(Peer):
     """A plain-text connection."""
 
     __slots__ = (
-        "_body_ended_ns", "_broken", "_closing", "_droppable", "_head", "_intake", "_number", "_outbox",
-        "_payload_bytes", "_recv", "_reply", "_response_started_ns", "_send", "_ticket", "_wire_bytes",
+        "_body_ended_ns", "_broken", "_closing", "_descriptor", "_droppable", "_fast", "_head", "_intake", "_number",
+        "_outbox", "_payload_bytes", "_recv", "_reply", "_response_started_ns", "_send", "_ticket", "_wire_bytes",
     )  # fmt: skip
 
     def __init__(self, loop: ServerLoop, sock: socket.socket, number: int) -> None:
         super().__init__(loop, sock)
         self._number = number
+        self._fast: FastPath | None = fast_path
+        self._descriptor = sock.fileno()
         self._recv = sock.recv
         self._send = sock.send
         self._outbox = Outbox(sock)
@@ -58,28 +61,35 @@ class ServerConnection(Peer):
     def on_event(self, events: int) -> None:
         """Go on, since the socket is ready; errors show in the call that follows, so `events` adds nothing."""
         del events
-        self._active_ns = self._loop.now_ns
-        state = self._state
-        if state is _HEAD:
-            try:
-                data = self._recv(RECEIVE_BYTES)
-            except self.would_block:
-                return
-            except OSError as error:
-                self._lose(in_words(error))
-                return
-            if data and not self._held:
-                self._take(data, self._active_ns)
+        loop = self._loop
+        self._active_ns = loop.now_ns
+        if self._state is not _HEAD:
+            self._go_on()
+            return
+        fast = None if self._held else self._fast
+        received: bytes | Begun | None
+        try:
+            if fast is None:
+                received = self._recv(RECEIVE_BYTES)
             else:
-                self._take_more(data)
-        elif state is PeerState.BODY:
-            self._receive_body()
-        elif state is _SEND:
-            self._send_on()
-        elif state is PeerState.LINGER:
-            self._drain()
-        elif state is PeerState.DELAY:  # nothing is watched for then: the client is gone
-            self._lose("the client closed the connection")
+                recorder = loop.recorder
+                received = fast.exchange(
+                    loop.handler.finish, loop.date_line, recorder.records, recorder.records_max, loop.now_ns,
+                    self._descriptor, self._number,
+                )  # fmt: skip
+                if received is None:
+                    return
+        except self.would_block:
+            return
+        except OSError as error:
+            self._lose(in_words(error))
+            return
+        if isinstance(received, tuple):
+            self._complete(*received)
+        elif received and not self._held:
+            self._take(received, self._active_ns)
+        else:
+            self._take_more(received)
 
     def on_time(self, ticket: int) -> None:
         """Go on with what was put off with `ticket`: a delayed reply, or pipelined requests."""
@@ -110,6 +120,18 @@ class ServerConnection(Peer):
 
     # Reading.
 
+    def _go_on(self) -> None:
+        """Go on with what is not a request's head."""
+        state = self._state
+        if state is PeerState.BODY:
+            self._receive_body()
+        elif state is _SEND:
+            self._send_on()
+        elif state is PeerState.LINGER:
+            self._drain()
+        elif state is PeerState.DELAY:  # nothing is watched for then: the client is gone
+            self._lose("the client closed the connection")
+
     def _take_more(self, data: bytes) -> None:
         """Take the next bytes of a head that has begun, or the client's end."""
         if data:
@@ -118,6 +140,17 @@ class ServerConnection(Peer):
             self._take(held + data, self._started_ns)
         else:
             self._lose("the client closed the connection")
+
+    def _complete(self, head: RequestHead, reply: Reply | BaseException, now_ns: int, sent: int) -> None:
+        """Take over the exchange that `FastPath.exchange` has begun."""
+        self._started_ns = self._active_ns
+        self._begin(head)  # so that what failed is recorded
+        if isinstance(reply, BadRequest):
+            self._reject(reply, to_head=head.method == "HEAD")
+        elif isinstance(reply, BaseException):
+            raise reply
+        else:
+            self._respond_with(reply, NO_BODY, now_ns, sent)
 
     def _take(self, data: bytes, started_ns: int) -> None:
         """Serve the first request in `data`, begun at `started_ns`, and keep what follows until its turn."""
@@ -264,7 +297,7 @@ class ServerConnection(Peer):
         """
         loop = self._loop
         sent = 0
-        if reply.plain and not head.closing:
+        if reply.at_once is not None and not head.closing:
             try:
                 sent = self._send(reply.data)
             except OSError:  # a full socket is waited for; any other trouble shows again when sending goes on

@@ -45,6 +45,7 @@ class PacedConnection(ServerConnection):
         self._join(link)
 
     def _join(self, link: Link) -> None:
+        self._fast = None  # no reply over a link can be sent at once
         self._link = link
         self._up = link.up.own_pacer()
         self._down = link.down.own_pacer()

@@ -50,15 +50,17 @@ class WireRecorder:
         "_failures",
         "_faults",
         "_forgotten",
-        "_records",
         "_unkept",
         "connections",
         "connections_open_max",
         "in_flight_max",
+        "records",
+        "records_max",
     )
 
     def __init__(self) -> None:
-        self._records: list[tuple[Any, ...]] = []
+        self.records: list[tuple[Any, ...]] = []  # fast_path.c appends to it too, what `add` would
+        self.records_max = RECORDS_MAX
         self._faults: list[str] = []
         self._failures: list[str] = []
         self._unkept = [0, 0]  # records and faults beyond their maximum
@@ -83,13 +85,12 @@ class WireRecorder:
         /,
     ) -> None:
         """Record one exchange that has ended; it is complete unless `error` says otherwise."""
-        records = self._records
-        if len(records) >= RECORDS_MAX:
+        if len(self.records) >= self.records_max:
             self._unkept[0] += 1
             self._forgotten = self._forgotten.plus(RequestTotals(1, body_bytes, response_bytes))
             return
         field = head.fields.get
-        records.append(
+        self.records.append(
             (
                 started_ns,
                 body_ended_ns,
@@ -131,9 +132,9 @@ class WireRecorder:
         digests: tuple[UploadDigest, ...] = (),
     ) -> WireLog:
         """Everything recorded, requests in order of their start, with what the handler knows."""
-        self._records.sort(key=itemgetter(0))
+        self.records.sort(key=itemgetter(0))
         return WireLog(
-            requests=_requests(self._records),
+            requests=_requests(self.records),
             leftover=leftover,
             connections=self.connections,
             connections_open_max=self.connections_open_max,
@@ -147,15 +148,15 @@ class WireRecorder:
 
     def totals(self) -> "RequestTotals":
         """Count everything recorded, what was drained included."""
-        return self._forgotten.plus(_totals_of(self._records))
+        return self._forgotten.plus(_totals_of(self.records))
 
     def drain(self, requests_max: int) -> tuple[WireRequest, ...]:
         """Give up to `requests_max` of the oldest records, in order of their end, and keep only their totals.
 
         With 0 all records are forgotten, but for their totals.
         """
-        records = self._records[: requests_max or None]
-        del self._records[: requests_max or None]
+        records = self.records[: requests_max or None]
+        del self.records[: requests_max or None]
         self._forgotten = self._forgotten.plus(_totals_of(records))
         return _requests(records) if requests_max else ()
 
@@ -174,7 +175,7 @@ class WireRecorder:
     @property
     def pending(self) -> int:
         """How many records are kept."""
-        return len(self._records)
+        return len(self.records)
 
     def _overflow(self) -> tuple[str, ...]:
         records, faults = self._unkept

@@ -52,15 +52,15 @@ def test_the_handlers_own_reply_comes_later_and_stays_as_it_was() -> None:
     reply = Reply(200, HEAD, b"body", delay_s=0.5, served=("f", 1, 5))
     network, _ = behind(parse_network("ttfb=20ms"), reply)
     got = network.finish(head("/b/k"), NO_BODY, b"")
-    assert (got.data, got.delay_s, got.broken, got.plain) == (reply.data, 0.52, None, False)
+    assert (got.data, got.delay_s, got.broken, got.at_once) == (reply.data, 0.52, None, None)
     assert got.facts == (200, {}, "", "f", 1, 5, 0.52, "")
     assert (reply.delay_s, reply.facts[-2:]) == (0.5, (0.5, ""))
 
 
 def test_a_reply_that_would_be_sent_in_one_go_is_not_when_it_crosses_a_link() -> None:
     network, inner = behind(parse_network("bandwidth=1MB/s"))
-    assert inner.reply.plain
-    assert not network.finish(head("/b/k"), NO_BODY, b"").plain
+    assert inner.reply.at_once
+    assert not network.finish(head("/b/k"), NO_BODY, b"").at_once
 
 
 def test_chance_deals_faults_at_their_rates_and_equally_for_equal_seeds() -> None:

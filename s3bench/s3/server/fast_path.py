@@ -1,0 +1,68 @@
+"""What the server does once a request, for usual requests, in C (`fast_path.c`) where that was compiled.
+
+It decides nothing: what is not usual is left to Python, and of what is usual it gives and records what Python would.
+Usual is a request of HTTP/1.1 whose method and field names Python has found valid before, with each field once, Host
+among them and neither Connection nor Transfer-Encoding, and with a path that needs no decoding.
+"""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from s3bench.s3.protocol import http
+from s3bench.s3.protocol.exchange import NO_BODY, Reply, RequestBody
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.system.portable import IS_PORTABLE
+
+Begun = tuple[RequestHead, Reply | BaseException, int, int]
+"""The head of a request, its reply or what the handler raised, when that was made (ns), and how many bytes are sent."""
+
+
+class FastPath(Protocol):
+    """The functions in C."""
+
+    def bind(
+        self, head_class: type[RequestHead], no_body: RequestBody, methods: dict[str, str], names: dict[str, str], /
+    ) -> None:
+        """Set the class of heads, the body of a request without one, valid methods, and field names in lower case."""
+
+    def parse_head(self, raw: bytes, /) -> RequestHead | None:
+        """Parse the head in `raw`, which ends before the empty line; `None` where it is not usual."""
+
+    def exchange(
+        self,
+        finish: Callable[[RequestHead, RequestBody, bytes], Reply],
+        date_line: bytes,
+        records: list[tuple[Any, ...]],
+        records_max: int,
+        started_ns: int,
+        descriptor: int,
+        connection: int,
+        /,
+    ) -> bytes | Begun | None:
+        """Receive up to 64 KiB as `socket.recv` does, and reply, if that is one usual request without a body.
+
+        `None` if the reply is sent and recorded (`WireRecorder.add`); bytes if something else was received, or there
+        are `records_max` records; `Begun` if the reply cannot be sent at once, or the handler's `finish` failed. Times
+        are those of CLOCK_MONOTONIC, as the loop's are.
+        """
+
+
+def _load() -> FastPath | None:
+    if IS_PORTABLE:
+        return None
+    try:
+        module: Any = importlib.import_module("s3bench.s3.server._fast_path")
+    except ImportError:  # s3bench was installed without a C compiler, or without Python's headers
+        return None
+    functions: FastPath = module
+    functions.bind(RequestHead, NO_BODY, http.USUAL_METHODS, http.known_names)
+    return functions
+
+
+fast_path = _load()
+
+
+def parse_head(raw: bytes) -> RequestHead:
+    """Parse a request's head as `http.parse_head` does."""
+    return (fast_path and fast_path.parse_head(raw)) or http.parse_head(raw)
