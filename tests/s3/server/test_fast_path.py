@@ -1,6 +1,9 @@
 """The fast path in C gives what Python gives, and leaves to Python what is not usual."""
 
+import shutil
 import sys
+import sysconfig
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head
 from s3bench.s3.server.fast_path import FastPath, fast_path
+from s3bench.system.portable import IS_PORTABLE
 
 SIGNED = (
     b"Host: 127.0.0.1:9000\r\nAccept-Encoding: identity\r\nRange: bytes=0-8388607\r\nUser-Agent: aws-cli/2.30\r\n"
@@ -47,6 +51,12 @@ def in_python(raw: bytes) -> RequestHead | None:
         return parse_head(raw)
     except BadRequest:
         return None
+
+
+def test_it_is_compiled_where_that_can_be() -> None:
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    assert (fast_path is not None) == (not IS_PORTABLE and compiler is not None and headers.exists())
 
 
 @pytest.mark.parametrize("raw", HEADS)
