@@ -70,4 +70,6 @@ def _compile(compiler: str, source: Path, library: Path) -> bool:
         done = subprocess.run((compiler, "-O2", "-shared", "-fPIC", include, "-o", made, source), check=False)
         if done.returncode == 0:
             made.replace(library)
+        else:
+            library.unlink(missing_ok=True)  # an earlier one may not fit what is beside it now
     return done.returncode == 0

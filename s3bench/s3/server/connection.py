@@ -85,7 +85,10 @@ class ServerConnection(Peer):
             self._lose(in_words(error))
             return
         if isinstance(received, tuple):
-            self._complete(*received)
+            try:
+                self._complete(*received)
+            finally:
+                del received  # what the handler raised would hold itself, by its traceback
         elif received and not self._held:
             self._take(received, self._active_ns)
         else:
@@ -141,14 +144,17 @@ class ServerConnection(Peer):
         else:
             self._lose("the client closed the connection")
 
-    def _complete(self, head: RequestHead, reply: Reply | BaseException, now_ns: int, sent: int) -> None:
+    def _complete(self, head: RequestHead, reply: Reply | Exception, now_ns: int, sent: int) -> None:
         """Take over the exchange that `FastPath.exchange` has begun."""
         self._started_ns = self._active_ns
         self._begin(head)  # so that what failed is recorded
         if isinstance(reply, BadRequest):
             self._reject(reply, to_head=head.method == "HEAD")
-        elif isinstance(reply, BaseException):
-            raise reply
+        elif isinstance(reply, Exception):
+            try:
+                raise reply
+            finally:
+                del reply  # as above
         else:
             self._respond_with(reply, NO_BODY, now_ns, sent)
 

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define RECEIVE_BYTES 65536
-#define SLOTS 64
+#define RECEIVE_BYTES 65536 /* as in connection.py */
+#define SLOTS 256
 #define SLOT_BYTES 64 /* the longest field names of S3 */
 #define VERSION " HTTP/1.1"
 #define VERSION_BYTES 9
@@ -25,8 +25,8 @@ static const char *const names[NAMES] = {
 struct known {
     PyObject *values;
     struct slot {
-        PyObject *value; /* borrowed: nothing leaves these dictionaries */
-        enum name name;  /* of a field */
+        PyObject *value;
+        enum name name; /* of a field */
         size_t size;
         char key[SLOT_BYTES];
     } slots[SLOTS];
@@ -35,8 +35,7 @@ struct known {
 /* From `bind`: the class of heads, what a handler gets for no body, methods and field names that Python finds valid. */
 static PyObject *head_class, *no_body;
 static struct known known_methods, known_names;
-static PyObject *zero, *empty, *at_once; /* 0, "", and the name of that attribute */
-static char received[RECEIVE_BYTES];
+static PyObject *zero, *empty, *at_once; /* 0, "", "at_once" */
 
 static PyObject *text(const char *at, const char *end)
 {
@@ -59,6 +58,8 @@ static struct slot *find(struct known *known, const char *at, const char *end)
     Py_DECREF(key);
     if (!value)
         return NULL;
+    Py_INCREF(value);
+    Py_XDECREF(slot->value);
     slot->value = value;
     slot->size = size;
     memcpy(slot->key, at, size);
@@ -71,7 +72,8 @@ static struct slot *find(struct known *known, const char *at, const char *end)
 
 /* A head, and its attributes. */
 struct head {
-    PyObject *whole, *method, *path, *query, *fields;
+    PyObject *whole, *path, *query, *fields;
+    PyObject *method;        /* borrowed: there are few, and all are kept */
     PyObject *values[NAMES]; /* of these fields */
     long long length_bytes;
 };
@@ -91,7 +93,7 @@ static int parse_length(long long *length_bytes, const char *at, const char *end
 {
     if (at == end || end - at > 18)
         return 0;
-    for (; at < end; at++) {
+    for (*length_bytes = 0; at < end; at++) {
         if (*at < '0' || *at > '9')
             return 0;
         *length_bytes = *length_bytes * 10 + (*at - '0');
@@ -152,7 +154,7 @@ static int parse_usual(struct head *head, const char *at, const char *end, int b
 {
     memset(head, 0, sizeof *head);
     const char *line_end = memchr(at, '\r', end - at);
-    if (!line_end)
+    if (!line_end || line_end - at < VERSION_BYTES)
         return 0;
     const char *target = memchr(at, ' ', line_end - at), *version = line_end - VERSION_BYTES, *question = NULL;
     if (!target || ++target >= version || *target != '/' || memcmp(version, VERSION, VERSION_BYTES))
@@ -216,44 +218,20 @@ struct exchange {
 
 static PyObject *value(const struct head *head, enum name name)
 {
-    return Py_NewRef(head->values[name] ? head->values[name] : empty);
+    return head->values[name] ? head->values[name] : empty;
 }
 
 /* Appends what `recorder.WireRecorder.add` appends for a request without a body; 0 without memory. */
 static int record(const struct exchange *exchange, Py_ssize_t body_bytes, PyObject *facts)
 {
     const struct head *head = &exchange->head;
-    PyObject *items[] = {
-        Py_NewRef(exchange->started_ns),
-        Py_NewRef(exchange->answered_ns),
-        Py_NewRef(exchange->answered_ns),
-        now(),
-        Py_NewRef(head->method),
-        Py_NewRef(head->path),
-        Py_NewRef(head->query),
-        value(head, RANGE),
-        value(head, SDK_REQUEST),
-        value(head, USER_AGENT),
-        Py_NewRef(exchange->connection),
-        Py_NewRef(zero),
-        Py_NewRef(zero),
-        PyLong_FromSsize_t(body_bytes),
-        Py_NewRef(facts),
-        Py_NewRef(empty),
-    };
-    const Py_ssize_t count = sizeof items / sizeof *items;
-    PyObject *row = PyTuple_New(count);
-    int whole = row != NULL;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        whole = whole && items[i];
-        if (row)
-            PyTuple_SetItem(row, i, items[i]); /* takes the reference */
-        else
-            Py_XDECREF(items[i]);
-    }
-    whole = whole && !PyList_Append(exchange->records, row);
+    PyObject *row = Py_BuildValue(
+        "OOONOOOOOOOOOnOO", exchange->started_ns, exchange->answered_ns, exchange->answered_ns, now(), head->method,
+        head->path, head->query, value(head, RANGE), value(head, SDK_REQUEST), value(head, USER_AGENT),
+        exchange->connection, zero, zero, body_bytes, facts, empty);
+    int is_kept = row && !PyList_Append(exchange->records, row);
     Py_XDECREF(row);
-    return whole;
+    return is_kept;
 }
 
 /* The exception that is raised, which is so no more. */
@@ -293,6 +271,8 @@ static PyObject *respond(struct exchange *exchange)
     PyObject *parts = reply ? PyObject_GetAttr(reply, at_once) : NULL;
     if (!parts) { /* the caller raises it, once the request is noted */
         Py_XDECREF(reply);
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) /* such as KeyboardInterrupt */
+            return NULL;
         reply = caught();
     }
     exchange->answered_ns = now();
@@ -325,6 +305,7 @@ static PyObject *exchange(PyObject *module, PyObject *const *arguments, Py_ssize
     int has_room = PyList_Size(exchange.records) < PyLong_AsSsize_t(arguments[3]);
     if (PyErr_Occurred())
         return NULL;
+    char received[RECEIVE_BYTES];
     ssize_t size = recv(exchange.descriptor, received, RECEIVE_BYTES, MSG_DONTWAIT);
     if (size < 0)
         return PyErr_SetFromErrno(PyExc_OSError);

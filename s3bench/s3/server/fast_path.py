@@ -1,11 +1,13 @@
 """What the server does once a request, for usual requests, in C (`fast_path.c`) where that was compiled.
 
 It decides nothing: what is not usual is left to Python, and of what is usual it gives and records what Python would.
-Usual is a request of HTTP/1.1 whose method and field names Python has found valid before, with each field once, Host
-among them and neither Connection nor Transfer-Encoding, and with a path that needs no decoding.
+Usual is a head of HTTP/1.1 whose method and field names Python has found valid before, with each field once, Host
+among them and neither Connection nor Transfer-Encoding, and with a path that needs no decoding. Names have up to 64
+bytes, and a Content-Length has up to 18 digits.
 """
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -14,7 +16,7 @@ from s3bench.s3.protocol.exchange import NO_BODY, Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.system.portable import IS_PORTABLE
 
-Begun = tuple[RequestHead, Reply | BaseException, int, int]
+Begun = tuple[RequestHead, Reply | Exception, int, int]
 """The head of a request, its reply or what the handler raised, when that was made (ns), and how many bytes are sent."""
 
 
@@ -40,7 +42,9 @@ class FastPath(Protocol):
         connection: int,
         /,
     ) -> bytes | Begun | None:
-        """Receive up to 64 KiB as `socket.recv` does, and reply, if that is one usual request without a body.
+        """Receive up to 64 KiB as `socket.recv` does, and reply, if that is one usual request and no more.
+
+        Such a request has no body, does not expect 100 Continue, and comes in one piece.
 
         `None` if the reply is sent and recorded (`WireRecorder.add`); bytes if something else was received, or there
         are `records_max` records; `Begun` if the reply cannot be sent at once, or the handler's `finish` failed. Times
@@ -49,7 +53,7 @@ class FastPath(Protocol):
 
 
 def _load() -> FastPath | None:
-    if IS_PORTABLE:
+    if IS_PORTABLE or "t" in sys.abiflags:  # free-threaded Python would load what was compiled for the other
         return None
     try:
         module: Any = importlib.import_module("s3bench.s3.server._fast_path")

@@ -182,7 +182,7 @@ class WireRecorder:
         texts = []
         if records:
             texts.append(
-                f"the wire log is full at {RECORDS_MAX} requests; {records} more were answered but not recorded"
+                f"the wire log is full at {self.records_max} requests; {records} more were answered but not recorded"
             )
         if faults:
             texts.append(f"{faults} more faults like these")

@@ -194,3 +194,27 @@ def test_exchanges_keep_no_memory_but_their_records(tmp_path: Path) -> None:
             exchange()
         growth = [after - count for after, count in zip(forget(), before, strict=True)]
     assert max(growth) < 500
+
+
+def test_what_the_handler_raises_does_not_outlive_its_request(tmp_path: Path) -> None:
+    def errors() -> int:
+        return sum(isinstance(kept, KeyError) for kept in gc.get_objects())
+
+    gc.collect()
+    gc.disable()  # as in the server's process
+    try:
+        before = errors()
+        for _ in range(3):
+            served(CASES["a bug"], tmp_path)
+        assert errors() == before
+    finally:
+        gc.enable()
+
+
+def test_an_interrupt_in_the_handler_ends_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Reply:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Handler, "finish", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        served([request("/b/small")], tmp_path)
