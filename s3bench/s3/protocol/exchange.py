@@ -94,12 +94,11 @@ class Reply:
     """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
     `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segments` are
-    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A reply
-    that can be sent `at_once` has neither segments nor delay, and no network model asks anything of it: its data,
-    `head_bytes` and facts are together there, else `None`. `facts` is what the wire log keeps:
-    status, checksums, error, name, start and end of the workspace file's bytes that were `served`, the delay and what
-    the network model did (`wirelog.Fault`); a tuple of its own, since a log of whole replies would hold files open and
-    bodies in memory.
+    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. `at_once` is
+    data, `head_bytes` and facts of a reply that one send may complete (no segments, no delay, no network model), else
+    `None`: a tuple, so that C reads one attribute. `facts` is what the wire log keeps: status, checksums, error, name,
+    start and end of the workspace file's bytes that were `served`, the delay and what the network model did
+    (`wirelog.Fault`); a tuple of its own, since a log of whole replies would hold files open and bodies in memory.
     """
 
     __slots__ = ("at_once", "broken", "data", "delay_s", "facts", "head_bytes", "segments")

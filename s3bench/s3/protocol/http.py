@@ -37,7 +37,7 @@ USUAL_METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")
 """The methods of S3; the log keeps one string for all GETs."""
 
 known_names: dict[str, str] = {}
-"""Field names seen and found valid, to their lower-case form; they are kept, up to `_NAMES_MAX`."""
+"""Valid field names seen so far, each with its lower-case form; at most `_NAMES_MAX`, never removed."""
 
 _sendable: set[str] = set()  # field names sent and found valid; bounded likewise
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -93,7 +93,7 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
 def parse_head(raw: bytes) -> RequestHead:
     """Parse the request head in `raw`, which ends before the empty line; raises `BadRequest`.
 
-    Written for speed: the server runs it once a request, but for those of `server.fast_path`.
+    Written for speed: the server runs it for every request that `server.fast_path` does not parse.
     """
     lines = raw.decode("latin-1").split("\r\n")
     rest = "".join(lines)
@@ -178,7 +178,7 @@ def _field_name(name: str, line: str) -> str:
         raise BadRequest(f"not a header line: {line[:80]!r}")
     lower = name.lower()
     if len(known_names) < _NAMES_MAX:
-        known_names.setdefault(name, lower)
+        known_names.setdefault(name, lower)  # another thread may have been faster
     return lower
 
 

@@ -64,7 +64,7 @@ class ServerConnection(Peer):
         loop = self._loop
         self._active_ns = loop.now_ns
         if self._state is not _HEAD:
-            self._go_on()
+            self._go_on_after_head()
             return
         fast = None if self._held else self._fast
         received: bytes | Begun | None
@@ -86,9 +86,9 @@ class ServerConnection(Peer):
             return
         if isinstance(received, tuple):
             try:
-                self._complete(*received)
+                self._continue_exchange(*received)
             finally:
-                del received  # what the handler raised would hold itself, by its traceback
+                del received  # else a cycle: the traceback of what the handler raised refers to this frame
         elif received and not self._held:
             self._take(received, self._active_ns)
         else:
@@ -123,8 +123,8 @@ class ServerConnection(Peer):
 
     # Reading.
 
-    def _go_on(self) -> None:
-        """Go on with what is not a request's head."""
+    def _go_on_after_head(self) -> None:
+        """Go on with what follows a request's head."""
         state = self._state
         if state is PeerState.BODY:
             self._receive_body()
@@ -144,19 +144,18 @@ class ServerConnection(Peer):
         else:
             self._lose("the client closed the connection")
 
-    def _complete(self, head: RequestHead, reply: Reply | Exception, now_ns: int, sent: int) -> None:
-        """Take over the exchange that `FastPath.exchange` has begun."""
+    def _continue_exchange(self, head: RequestHead, reply: Reply | Exception, now_ns: int, sent: int) -> None:
+        """Go on with the exchange that `FastPath.exchange` has begun."""
         self._started_ns = self._active_ns
         self._begin(head)  # so that what failed is recorded
-        if isinstance(reply, BadRequest):
-            self._reject(reply, to_head=head.method == "HEAD")
-        elif isinstance(reply, Exception):
-            try:
+        try:
+            if isinstance(reply, Exception):
                 raise reply
-            finally:
-                del reply  # as above
-        else:
             self._respond_with(reply, NO_BODY, now_ns, sent)
+        except BadRequest as bad:
+            self._reject(bad)
+        finally:
+            del reply  # as in `on_event`
 
     def _take(self, data: bytes, started_ns: int) -> None:
         """Serve the first request in `data`, begun at `started_ns`, and keep what follows until its turn."""

@@ -1,5 +1,5 @@
-/* What the server does once a request; fast_path.py says what the functions give. They use the limited API, so that one
- * library serves all versions of CPython.
+/* The server's C code for simple requests; fast_path.py says what the functions return. They use the limited API, so that
+ * one library serves all versions of CPython.
  */
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
@@ -11,39 +11,39 @@
 
 #define RECEIVE_BYTES 65536 /* as in connection.py */
 #define SLOTS 256
-#define SLOT_BYTES 64 /* the longest field names of S3 */
+#define SLOT_BYTES 64 /* above the longest field name of S3, 59 bytes */
 #define VERSION " HTTP/1.1"
 #define VERSION_BYTES 9
 
 /* Field names that matter here. */
-enum name { HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, EXPECT, RANGE, SDK_REQUEST, USER_AGENT, NAMES, OTHER };
-static const char *const names[NAMES] = {
+enum field { HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, EXPECT, RANGE, SDK_REQUEST, USER_AGENT, FIELDS, OTHER };
+static const char *const field_names[FIELDS] = {
     "host", "content-length", "connection", "transfer-encoding", "expect", "range", "amz-sdk-request", "user-agent",
 };
 
-/* A dictionary that is asked by bytes, and what it gave to the latest of them. */
-struct known {
+/* A dictionary, and a cache of its latest look-ups by the bytes of their keys. */
+struct lookups {
     PyObject *values;
     struct slot {
         PyObject *value;
-        enum name name; /* of a field */
+        enum field field;
         size_t size;
         char key[SLOT_BYTES];
     } slots[SLOTS];
 };
 
-/* From `bind`: the class of heads, what a handler gets for no body, methods and field names that Python finds valid. */
+/* From `bind`: RequestHead, NO_BODY, and the dictionaries of methods and of field names. */
 static PyObject *head_class, *no_body;
-static struct known known_methods, known_names;
-static PyObject *zero, *empty, *at_once; /* 0, "", "at_once" */
+static struct lookups known_methods, known_names;
+static PyObject *empty, *at_once; /* "", "at_once" */
 
 static PyObject *text(const char *at, const char *end)
 {
     return PyUnicode_DecodeLatin1(at, end - at, NULL);
 }
 
-/* The slot for a text that the dictionary has; NULL where it has nothing (or, with an exception, no memory). */
-static struct slot *find(struct known *known, const char *at, const char *end)
+/* The slot of a key that the dictionary has; NULL if it has not, or on an error (exception set). */
+static struct slot *find(struct lookups *known, const char *at, const char *end)
 {
     size_t size = end - at;
     if (!size || size > SLOT_BYTES)
@@ -63,32 +63,32 @@ static struct slot *find(struct known *known, const char *at, const char *end)
     slot->value = value;
     slot->size = size;
     memcpy(slot->key, at, size);
-    for (slot->name = 0; slot->name < NAMES; slot->name++)
-        if (!PyUnicode_CompareWithASCIIString(value, names[slot->name]))
+    for (slot->field = 0; slot->field < FIELDS; slot->field++)
+        if (!PyUnicode_CompareWithASCIIString(value, field_names[slot->field]))
             return slot;
-    slot->name = OTHER;
+    slot->field = OTHER;
     return slot;
 }
 
 /* A head, and its attributes. */
 struct head {
-    PyObject *whole, *path, *query, *fields;
-    PyObject *method;        /* borrowed: there are few, and all are kept */
-    PyObject *values[NAMES]; /* of these fields */
+    PyObject *object, *path, *query, *fields;
+    PyObject *method;        /* borrowed from USUAL_METHODS, which never changes */
+    PyObject *values[FIELDS];
     long long length_bytes;
 };
 
 static void release(struct head *head)
 {
-    Py_CLEAR(head->whole);
+    Py_CLEAR(head->object);
     Py_CLEAR(head->path);
     Py_CLEAR(head->query);
     Py_CLEAR(head->fields);
-    for (int i = 0; i < NAMES; i++)
+    for (int i = 0; i < FIELDS; i++)
         Py_CLEAR(head->values[i]);
 }
 
-/* Reads a Content-Length; 0 where it is not usual. */
+/* Parses a Content-Length; 0 if it is not simple. */
 static int parse_length(long long *length_bytes, const char *at, const char *end)
 {
     if (at == end || end - at > 18)
@@ -101,12 +101,12 @@ static int parse_length(long long *length_bytes, const char *at, const char *end
     return 1;
 }
 
-/* Adds the field of one line; 0 where it is not usual. */
+/* Adds the field of one line; 0 if it is not simple, or on an error (exception set). */
 static int add_field(struct head *head, const char *at, const char *end)
 {
     const char *colon = memchr(at, ':', end - at);
     struct slot *slot = colon ? find(&known_names, at, colon) : NULL;
-    if (!slot || slot->name == CONNECTION || slot->name == TRANSFER_ENCODING || memchr(colon, '\n', end - colon)
+    if (!slot || slot->field == CONNECTION || slot->field == TRANSFER_ENCODING || memchr(colon, '\n', end - colon)
         || memchr(colon, '\0', end - colon))
         return 0;
     at = colon + 1;
@@ -114,23 +114,21 @@ static int add_field(struct head *head, const char *at, const char *end)
         at++;
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    if (slot->name == CONTENT_LENGTH && !parse_length(&head->length_bytes, at, end))
+    if (slot->field == CONTENT_LENGTH && !parse_length(&head->length_bytes, at, end))
         return 0;
     PyObject *value = text(at, end);
     if (!value)
         return 0;
-    if (slot->name < NAMES) {
-        Py_XDECREF(head->values[slot->name]);
-        head->values[slot->name] = Py_NewRef(value);
+    if (slot->field < FIELDS) {
+        Py_XDECREF(head->values[slot->field]);
+        head->values[slot->field] = Py_NewRef(value);
     }
     int failed = PyDict_SetItem(head->fields, slot->value, value);
     Py_DECREF(value);
     return !failed;
 }
 
-/* Adds the fields of the lines in [at, end), each of which begins with the CRLF that ends the line before; 0 where they
- * are not usual.
- */
+/* Adds the fields of the lines in [at, end), each with the CRLF before it; 0 as `add_field`. */
 static int add_fields(struct head *head, const char *at, const char *end)
 {
     Py_ssize_t count = 0;
@@ -147,10 +145,10 @@ static int add_fields(struct head *head, const char *at, const char *end)
     return head->values[HOST] && PyDict_Size(head->fields) == count; /* none is repeated */
 }
 
-/* Makes the head in [at, end), without the empty line; 0 where it is not usual (or, with an exception, no memory), or
- * `bodyless` and it announces a body or waits for 100 Continue.
+/* Parses [at, end), a head without its empty line. Returns 0 if it is not simple, if `without_body` is asked for and it
+ * has a body or Expect, or on an error (exception set).
  */
-static int parse_usual(struct head *head, const char *at, const char *end, int bodyless)
+static int parse_simple(struct head *head, const char *at, const char *end, int without_body)
 {
     memset(head, 0, sizeof *head);
     const char *line_end = memchr(at, '\r', end - at);
@@ -171,19 +169,19 @@ static int parse_usual(struct head *head, const char *at, const char *end, int b
     }
     head->fields = PyDict_New();
     if (head->fields && add_fields(head, line_end, end)
-        && !(bodyless && (head->length_bytes || head->values[EXPECT]))) {
-        PyObject *length = head->length_bytes ? PyLong_FromLongLong(head->length_bytes) : Py_NewRef(zero);
+        && !(without_body && (head->length_bytes || head->values[EXPECT]))) {
+        PyObject *length = PyLong_FromLongLong(head->length_bytes);
         head->method = method->value;
         head->path = text(target, question ? question : version);
         head->query = question ? text(question + 1, version) : Py_NewRef(empty);
         if (head->path && head->query && length)
-            head->whole = PyObject_CallFunctionObjArgs(
+            head->object = PyObject_CallFunctionObjArgs(
                 head_class, head->method, head->path, head->query, head->fields, length, Py_False, Py_False, NULL);
         Py_XDECREF(length);
     }
-    if (!head->whole)
+    if (!head->object)
         release(head);
-    return head->whole != NULL;
+    return head->object != NULL;
 }
 
 static PyObject *parse_head(PyObject *module, PyObject *raw)
@@ -194,8 +192,8 @@ static PyObject *parse_head(PyObject *module, PyObject *raw)
         return NULL;
     struct head head;
     PyObject *result = NULL;
-    if (parse_usual(&head, at, at + size, 0)) {
-        result = Py_NewRef(head.whole);
+    if (parse_simple(&head, at, at + size, 0)) {
+        result = Py_NewRef(head.object);
         release(&head);
     }
     return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
@@ -208,7 +206,7 @@ static PyObject *now(void)
     return PyLong_FromLongLong(at.tv_sec * 1000000000LL + at.tv_nsec);
 }
 
-/* What `exchange` is called with, and what becomes of it. */
+/* The arguments of `exchange`, and what becomes of them. */
 struct exchange {
     PyObject *finish, *date_line, *records, *started_ns, *connection; /* borrowed */
     int descriptor;
@@ -216,26 +214,26 @@ struct exchange {
     PyObject *answered_ns;
 };
 
-static PyObject *value(const struct head *head, enum name name)
+static PyObject *field_or_empty(const struct head *head, enum field field)
 {
-    return head->values[name] ? head->values[name] : empty;
+    return head->values[field] ? head->values[field] : empty;
 }
 
-/* Appends what `recorder.WireRecorder.add` appends for a request without a body; 0 without memory. */
+/* Appends what `recorder.WireRecorder.add` appends for a request without a body; 0 on an error (exception set). */
 static int record(const struct exchange *exchange, Py_ssize_t body_bytes, PyObject *facts)
 {
     const struct head *head = &exchange->head;
     PyObject *row = Py_BuildValue(
-        "OOONOOOOOOOOOnOO", exchange->started_ns, exchange->answered_ns, exchange->answered_ns, now(), head->method,
-        head->path, head->query, value(head, RANGE), value(head, SDK_REQUEST), value(head, USER_AGENT),
-        exchange->connection, zero, zero, body_bytes, facts, empty);
+        "OOONOOOOOOOiinOO", exchange->started_ns, exchange->answered_ns, exchange->answered_ns, now(), head->method,
+        head->path, head->query, field_or_empty(head, RANGE), field_or_empty(head, SDK_REQUEST),
+        field_or_empty(head, USER_AGENT), exchange->connection, 0, 0, body_bytes, facts, empty);
     int is_kept = row && !PyList_Append(exchange->records, row);
     Py_XDECREF(row);
     return is_kept;
 }
 
-/* The exception that is raised, which is so no more. */
-static PyObject *caught(void)
+/* Clears the current exception, and returns it. */
+static PyObject *take_exception(void)
 {
     PyObject *class, *exception, *traceback;
     PyErr_Fetch(&class, &exception, &traceback);
@@ -247,7 +245,9 @@ static PyObject *caught(void)
     return exception;
 }
 
-/* Sends `Reply.at_once`, and records the exchange if all of it is taken; how many bytes are. -1 with an exception. */
+/* Sends `Reply.at_once`, and records the exchange if all was sent. Returns the bytes sent, or -1 on an error (exception
+ * set).
+ */
 static Py_ssize_t send_recorded(const struct exchange *exchange, PyObject *parts, int *is_recorded)
 {
     PyObject *data = PyTuple_GetItem(parts, 0), *head_bytes = PyTuple_GetItem(parts, 1); /* borrowed */
@@ -266,14 +266,14 @@ static Py_ssize_t send_recorded(const struct exchange *exchange, PyObject *parts
 /* Replies to the head. */
 static PyObject *respond(struct exchange *exchange)
 {
-    PyObject *head = exchange->head.whole, *result = NULL;
+    PyObject *head = exchange->head.object, *result = NULL;
     PyObject *reply = PyObject_CallFunctionObjArgs(exchange->finish, head, no_body, exchange->date_line, NULL);
     PyObject *parts = reply ? PyObject_GetAttr(reply, at_once) : NULL;
-    if (!parts) { /* the caller raises it, once the request is noted */
+    if (!parts) { /* the caller raises it, after noting the request */
         Py_XDECREF(reply);
         if (!PyErr_ExceptionMatches(PyExc_Exception)) /* such as KeyboardInterrupt */
             return NULL;
-        reply = caught();
+        reply = take_exception();
     }
     exchange->answered_ns = now();
     Py_ssize_t sent = exchange->answered_ns ? 0 : -1;
@@ -310,7 +310,7 @@ static PyObject *exchange(PyObject *module, PyObject *const *arguments, Py_ssize
     if (size < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     const char *end = size > 4 ? memmem(received, size, "\r\n\r\n", 4) : NULL;
-    if (end && end == received + size - 4 && has_room && parse_usual(&exchange.head, received, end, 1)) {
+    if (end && end == received + size - 4 && has_room && parse_simple(&exchange.head, received, end, 1)) {
         PyObject *result = respond(&exchange);
         release(&exchange.head);
         return result;
@@ -318,7 +318,7 @@ static PyObject *exchange(PyObject *module, PyObject *const *arguments, Py_ssize
     return PyErr_Occurred() ? NULL : PyBytes_FromStringAndSize(received, size);
 }
 
-static PyObject *bind_names(PyObject *module, PyObject *arguments)
+static PyObject *bind_objects(PyObject *module, PyObject *arguments)
 {
     if (!PyArg_ParseTuple(arguments, "OOO!O!", &head_class, &no_body, &PyDict_Type, &known_methods.values,
                           &PyDict_Type, &known_names.values))
@@ -327,14 +327,13 @@ static PyObject *bind_names(PyObject *module, PyObject *arguments)
     Py_INCREF(no_body);
     Py_INCREF(known_methods.values);
     Py_INCREF(known_names.values);
-    zero = PyLong_FromLong(0);
     empty = PyUnicode_FromString("");
     at_once = PyUnicode_InternFromString("at_once");
-    return zero && empty && at_once ? Py_NewRef(Py_None) : NULL;
+    return empty && at_once ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyMethodDef functions[] = {
-    {"bind", bind_names, METH_VARARGS, NULL},
+    {"bind", bind_objects, METH_VARARGS, NULL},
     {"parse_head", parse_head, METH_O, NULL},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

@@ -1,9 +1,9 @@
-"""What the server does once a request, for usual requests, in C (`fast_path.c`) where that was compiled.
+"""The C code for simple requests (`fast_path.c`), where it was compiled.
 
-It decides nothing: what is not usual is left to Python, and of what is usual it gives and records what Python would.
-Usual is a head of HTTP/1.1 whose method and field names Python has found valid before, with each field once, Host
-among them and neither Connection nor Transfer-Encoding, and with a path that needs no decoding. Names have up to 64
-bytes, and a Content-Length has up to 18 digits.
+It only saves time: it returns and records what the Python code would, and leaves every other request to it. It parses a
+head of HTTP/1.1 with one of the usual methods, a path without `%` or non-ASCII bytes, and field names that Python has
+validated before, each once. Host must be among them; Connection and Transfer-Encoding must not. A field name has at
+most 64 bytes, a Content-Length at most 18 digits.
 """
 
 import importlib
@@ -29,7 +29,7 @@ class FastPath(Protocol):
         """Set the class of heads, the body of a request without one, valid methods, and field names in lower case."""
 
     def parse_head(self, raw: bytes, /) -> RequestHead | None:
-        """Parse the head in `raw`, which ends before the empty line; `None` where it is not usual."""
+        """Parse the head in `raw`, which ends before the empty line; `None` if it is not simple."""
 
     def exchange(
         self,
@@ -42,18 +42,16 @@ class FastPath(Protocol):
         connection: int,
         /,
     ) -> bytes | Begun | None:
-        """Receive up to 64 KiB as `socket.recv` does, and reply, if that is one usual request and no more.
+        """Receive up to 64 KiB, as `socket.recv` does; reply if that is one simple request without body and Expect.
 
-        Such a request has no body, does not expect 100 Continue, and comes in one piece.
-
-        `None` if the reply is sent and recorded (`WireRecorder.add`); bytes if something else was received, or there
-        are `records_max` records; `Begun` if the reply cannot be sent at once, or the handler's `finish` failed. Times
-        are those of CLOCK_MONOTONIC, as the loop's are.
+        Returns `None` if the reply was sent, and recorded as by `WireRecorder.add`; `Begun` if the reply cannot be sent
+        at once, was not sent whole, or `finish` raised; else the bytes received, also if there are `records_max`
+        records. Times are those of CLOCK_MONOTONIC, as the loop's are.
         """
 
 
 def _load() -> FastPath | None:
-    if IS_PORTABLE or "t" in sys.abiflags:  # free-threaded Python would load what was compiled for the other
+    if IS_PORTABLE or "t" in sys.abiflags:  # free-threaded Python would load what was compiled for the GIL
         return None
     try:
         module: Any = importlib.import_module("s3bench.s3.server._fast_path")

@@ -59,7 +59,7 @@ class WireRecorder:
     )
 
     def __init__(self) -> None:
-        self.records: list[tuple[Any, ...]] = []  # fast_path.c appends to it too, what `add` would
+        self.records: list[tuple[Any, ...]] = []  # fast_path.c appends the same tuples as `add`
         self.records_max = RECORDS_MAX
         self._faults: list[str] = []
         self._failures: list[str] = []

@@ -81,7 +81,7 @@ class TlsConnection(ServerConnection):
     def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, context: ssl.SSLContext) -> None:
         secure = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         super().__init__(loop, secure, number)
-        self._fast = None
+        self._fast = None  # it would read and write the socket behind OpenSSL
         self._secure = secure
         self._outbox = TlsOutbox(secure)
         self._droppable = False
