@@ -25,6 +25,8 @@ from s3bench.run.machine import MachineFacts, is_busy
 from s3bench.run.owner import workspace_parent
 from s3bench.run.perf import find_perf
 from s3bench.run.tracing import find_tracer
+from s3bench.s3.server.fast_path import fast_path
+from s3bench.system.portable import IS_PORTABLE
 from s3bench.system.wake_ups import CPU_LATENCY
 from s3bench.units import render_bytes
 
@@ -125,6 +127,7 @@ def tool_findings() -> tuple[MachineFinding, ...]:
         _tool("strace", tracer, "the gate compares files opened and system calls"),
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
         _tool("machine speed", probe, "the gate takes the speed of the machine out of times"),
+        _tool("server in C", _fast_path(), "the stub and the emulator take less CPU time for small requests"),
         _tool("perf", find_perf(), "`s3bench profile` samples programs that are not written in Python, such as s5cmd"),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
@@ -278,6 +281,15 @@ def _sandbox(facts: MachineFacts) -> MachineFinding:
         "clients could write outside of their workspaces, so --endpoint-url needs --allow-unsandboxed",
         "use Linux 5.13 or later with `landlock` in the boot option lsm=",
     )
+
+
+def _fast_path() -> Unavailable | None:
+    if fast_path is not None:
+        return None
+    if IS_PORTABLE:
+        return Unavailable(reason="only Linux has it")
+    reason = "s3bench was installed without a C compiler or Python's headers"
+    return Unavailable(reason=reason, fix="install them (apt-get install gcc python3-dev), and s3bench again")
 
 
 def _tool(name: str, found: object, adds: str) -> MachineFinding:

@@ -41,6 +41,15 @@ def of(findings: tuple[MachineFinding, ...], subject: str) -> MachineFinding:
     return found
 
 
+def test_a_server_without_its_fast_path_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "fast_path", None)
+    finding = of(tool_findings(), "server in C")
+    assert finding.severity is Severity.MISSING
+    assert "python3-dev" in finding.remedy
+    monkeypatch.setattr(doctor, "fast_path", object())
+    assert of(tool_findings(), "server in C").severity is Severity.OK
+
+
 def test_a_machine_on_which_nothing_disturbs_has_no_finding_but_ok() -> None:
     assert {finding.severity for finding in machine_findings(still(), AROUND)} == {Severity.OK}
 
