@@ -73,7 +73,7 @@ static struct slot *find(struct lookups *known, const char *at, const char *end)
 /* A head, and its attributes. */
 struct head {
     PyObject *object, *path, *query, *fields;
-    PyObject *method;        /* borrowed from USUAL_METHODS, which never changes */
+    PyObject *method; /* borrowed from USUAL_METHODS, which never changes */
     PyObject *values[FIELDS];
     long long length_bytes;
 };

@@ -67,7 +67,7 @@ def test_simple_heads_are_parsed_in_c(fast: FastPath, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("raw", OTHERS)
-def test_unsimple_heads_are_left_to_python(fast: FastPath, raw: bytes) -> None:
+def test_other_heads_are_left_to_python(fast: FastPath, raw: bytes) -> None:
     in_python(raw)  # after which their field names are known
     assert fast.parse_head(raw) is None
 
