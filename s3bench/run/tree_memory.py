@@ -246,6 +246,7 @@ class TreeMemory:
         before_ns, shared_before_ns = self._used_ns(), self._shared_cost_ns
         may_have_helpers = len(self._pids) > 1 or self._births.has_grown()
         if may_have_helpers:
+            self._waited_faults = self._waited(self._pid)  # first: then no process found alive is in it
             self._pids = self._births.unknown()
         if len(self._pids) > 1:
             self._add_up()
@@ -335,7 +336,6 @@ class TreeMemory:
 
     def _raise_ceiling(self, held_bytes: int) -> None:
         """Add what children can have touched that ended unseen since the look before to what was held by now."""
-        self._waited_faults = self._waited(self._pid)
         unseen = self._count_unseen(self._seen)
         if unseen <= self._unseen_faults:
             return

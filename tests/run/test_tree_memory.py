@@ -61,6 +61,7 @@ class FakeSystem(ProcTree):
         self.reads = self.share_reads = self.lists = 0
         self.listed: set[int] = {CLIENT}
         self.ends_when_counted: int | None = None
+        self.ends_when_read: int | None = None
 
     def has_grown(self) -> bool:
         return bool(self.processes.keys() - self.listed)
@@ -76,7 +77,11 @@ class FakeSystem(ProcTree):
     def read(self, pid: int) -> ProcessMemory | None:  # type: ignore[override]
         self.reads += 1
         self.used += self.look_cost_ns
-        return self.processes.get(pid)
+        found = self.processes.get(pid)
+        if found and pid == self.ends_when_read:
+            self.waited_faults += found.faults
+            del self.processes[pid]
+        return found
 
     def read_shares(self, pid: int) -> PageShares | None:
         self.share_reads += 1
@@ -294,6 +299,15 @@ class TestBetweenLooks:
         system.waited_faults = 2 * MIB // PAGE_BYTES
         look(watched, system)
         assert (watched.peak_bytes, watched.ceiling_bytes) == (40 * MIB, 42 * MIB)
+
+    def test_a_child_that_ends_during_a_look_that_saw_it_raises_no_ceiling(self, system: FakeSystem) -> None:
+        watched = system.watch()
+        system.processes[CHILD] = memory(30, faults=500)
+        look(watched, system)
+        system.ends_when_read = CHILD
+        look(watched, system, 2)
+        watched.note_end()
+        assert (watched.ceiling_bytes, watched.unseen_bytes()) == (0, 0)
 
     def test_what_all_but_the_largest_held_at_the_last_look_is_kept_while_they_live(self, system: FakeSystem) -> None:
         watched = system.watch()
