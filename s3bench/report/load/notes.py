@@ -4,7 +4,7 @@ Failures are summed over the loops of a phase; events of one loop name the loop.
 violation of Little's law, are in the measurements already.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from s3bench.report.load.cells import (
     LoadPhase,
@@ -49,6 +49,14 @@ def phase_notes(phase: LoadPhase) -> Iterator[Note]:
             cold = row.total(lambda load: load.operations) - repeated
             yield "reads", f"{row.label}: {count_text(cold)} cold, {count_text(repeated)} of what had been read before"
     yield from dict.fromkeys(note for row in whole for load in row.loops for note in _bottleneck_notes(load))
+
+
+def slo_words(document: Document) -> str | None:
+    """What the search of `--slo` found, or how the chosen rate did, behind the limits; `None` where none was asked."""
+    found, limits = document.options.get("found"), document.options.get("slo")
+    if not isinstance(found, Mapping) or not isinstance(words := found.get("words"), str):
+        return None
+    return f"{limits}: {words}" if limits else words
 
 
 def document_notes(document: Document) -> Iterator[Note]:

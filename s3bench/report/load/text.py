@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.report.load.cells import LoadPhase, legend_lines, load_phases, load_rows, rate_text
 from s3bench.report.load.matrix import cells, render_matrix
-from s3bench.report.load.notes import NODES, document_notes, phase_notes
+from s3bench.report.load.notes import NODES, document_notes, phase_notes, slo_words
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.sparkline import sparkline, stretches
-from s3bench.report.terminal import DIM, RED, YELLOW, painter, printable
+from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.text_table import Paint, table_lines
 from s3bench.results.document import Document
 
@@ -30,6 +30,8 @@ def render_load(document: Document, *, width: int, color: bool) -> str:
     paint = painter(color=color)
     phases = load_phases(load_rows(document))
     lines = [*_phase_lines(phases, width, paint)] if phases else ["no results"]
+    if (words := slo_words(document)) is not None:
+        lines.append(f"{paint('slo', BOLD)}: {printable(words)}")
     lines += (
         f"{paint(kind, RED if kind == 'error' else YELLOW)}: {printable(text)}"
         for kind, text in document_notes(document)

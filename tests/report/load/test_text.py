@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from s3bench.report.load.text import render_load
 from s3bench.results.document import Status
@@ -158,6 +159,19 @@ def test_without_any_success_the_time_without_service_is_of_the_measured_window(
     down = load(operations=0, failed=9, error_rate=1.0, without_service=9.0, seconds=seconds)
     text = render_load(document(result("load.get", down)), width=100, color=False)
     assert "no service: get: no operation succeeded for 9.0 s of 10.0 s\n" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"slo": "p99<50ms", "found": {"words": "at most 90.0/s held"}}, "slo: p99<50ms: at most 90.0/s held"),
+        ({"found": {"words": "at most 90.0/s held"}}, "slo: at most 90.0/s held"),
+        ({"slo": "p99<50ms"}, None),
+    ],
+)
+def test_what_the_slo_search_found_is_told(options: dict[str, object], line: str | None) -> None:
+    text = render_load(replace(document(result("load.get", load())), options=options), width=100, color=False)
+    assert [each for each in text.splitlines() if each.startswith("slo")] == ([line] if line else [])
 
 
 def test_doubts_are_told_once_with_their_result() -> None:

@@ -1,6 +1,6 @@
 """The lines of a load run on the page, and the table of all results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -18,7 +18,7 @@ from s3bench.report.load.cells import (
     operations_rate_of,
     rate_text,
 )
-from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes
+from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes, slo_words
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.page.section import Line
 from s3bench.report.table import Table, Tone, without_empty
@@ -68,11 +68,10 @@ def document_lines(document: Document) -> tuple[Line, ...]:
 
 def found_lines(document: Document) -> Iterator[Line]:
     """The result of the SLO search, or the verdict on a rate, where there was one."""
-    found, promise = document.options.get("found"), document.options.get("slo")
-    if isinstance(found, Mapping) and isinstance(words := found.get("words"), str):
+    if (words := slo_words(document)) is not None:
+        found = document.options["found"]
         is_plain = found.get("is_limit") or found.get("outcome") == "holds"
-        tone = Tone.PLAIN if is_plain else Tone.WARNING
-        yield Line(text=clipped(f"{promise}: {words}" if promise else words, most=LINE_MAX), tone=tone)
+        yield Line(text=clipped(words, most=LINE_MAX), tone=Tone.PLAIN if is_plain else Tone.WARNING)
 
 
 def note_lines(notes: Iterator[Note]) -> Iterator[Line]:
