@@ -1,9 +1,9 @@
 """Build steps: the README in the package's metadata, with links that work outside the repository; the C sources.
 
-The loops of the speed probe and of the sampler (`s3bench/run/*.c`) and the server's fast path
-(`s3bench/s3/server/fast_path.c`) are compiled where there is a C compiler, on Linux alone; the fast path needs the
-headers of CPython too. Without a compiler s3bench works, but says that it does not measure the machine's speed, and
-samples less often; without compiler or headers its server answers fewer requests per second.
+The loops of the speed probe and of the sampler (`s3bench/run/*.c`), the server's fast path and the signature of a
+request (`s3bench/s3/**/*.c`) are compiled where there is a C compiler, on Linux alone; the latter two need the headers
+of CPython too. Without a compiler s3bench works, but says that it does not measure the machine's speed, and samples
+less often; without compiler or headers its server answers, and `load` sends, fewer requests per second.
 """
 
 import re
@@ -42,11 +42,12 @@ class CHook(BuildHookInterface):
         package = Path(self.root) / "s3bench"
         sources = {source.with_name(f"lib{source.stem}.so"): source for source in sorted((package / "run").glob("*.c"))}
         libraries = [library for library, source in sources.items() if _compile(source, library)]
-        python = "py3-none"
-        fast_path = package / "s3" / "server" / "_fast_path.abi3.so"
-        if _compile(fast_path.with_name("fast_path.c"), fast_path, extends_python=True):
-            libraries.append(fast_path)
-            python = "cp311-abi3"
+        modules = {
+            source.with_name(f"_{source.stem}.abi3.so"): source for source in sorted((package / "s3").rglob("*.c"))
+        }
+        extensions = [module for module, source in modules.items() if _compile(source, module, extends_python=True)]
+        libraries += extensions
+        python = "cp311-abi3" if extensions else "py3-none"
         build_data["artifacts"] += [str(library.relative_to(self.root)) for library in libraries]
         if libraries:
             build_data["pure_python"] = False

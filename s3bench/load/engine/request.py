@@ -24,6 +24,7 @@ from s3bench.s3.signing.sigv4 import (
     SigningKey,
     SigningKeys,
     canonical_path,
+    head_to_sign,
 )
 
 DATE_S = 5.0
@@ -85,7 +86,7 @@ class Requests:
         if self._session_keys is not None and self._credential is not (keys := self._session_keys()):
             self._credential, self._keys = keys, SigningKeys(keys.secret_key)
         self._key: SigningKey = self._keys.key(self._stamp[:8], self._credential.region, self._service)
-        self._to_sign = f"{ALGORITHM}\n{self._stamp}\n{self._key.scope}\n"
+        self._to_sign = head_to_sign(self._stamp, self._key.scope)
         self._bodiless = self._parts(EMPTY_SHA256)
         self._body_parts = self._parts(
             _HASH if self._signs_payload else UNSIGNED_PAYLOAD, crc32=_CRC32 if self._checksum else ""
@@ -182,8 +183,7 @@ class Requests:
         target = f"{path}?{query}" if query else path
         if self._anonymous:
             return f"{method} {target} HTTP/1.1\r\n{lines}{fields}{self._end}".encode()
-        digest = _sha256(f"{method}\n{path}\n{query}\n{signed}".encode()).hexdigest()
-        signature = self._key.sign(self._to_sign + digest)
+        signature = self._key.sign_request(self._to_sign, f"{method}\n{path}\n{query}\n{signed}".encode())
         return f"{method} {target} HTTP/1.1\r\n{lines}{signature}{fields}{self._end}".encode()
 
     def _parts(self, payload_hash: str, *, algorithm: str = "", crc32: str = "", source: str = "") -> tuple[str, str]:

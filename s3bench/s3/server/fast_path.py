@@ -6,15 +6,13 @@ validated before, each once. Host must be among them; Connection and Transfer-En
 most 64 bytes, a Content-Length at most 18 digits.
 """
 
-import importlib
-import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from s3bench.s3.protocol import http
 from s3bench.s3.protocol.exchange import NO_BODY, Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.system.portable import IS_PORTABLE
+from s3bench.system.portable import extension
 
 Begun = tuple[RequestHead, Reply | Exception, int, int]
 """The head of a request, its reply or what the handler raised, when that was made (ns), and how many bytes are sent."""
@@ -51,14 +49,9 @@ class FastPath(Protocol):
 
 
 def _load() -> FastPath | None:
-    if IS_PORTABLE or "t" in sys.abiflags:  # free-threaded Python would load what was compiled for the GIL
-        return None
-    try:
-        module: Any = importlib.import_module("s3bench.s3.server._fast_path")
-    except ImportError:  # s3bench was installed without a C compiler, or without Python's headers
-        return None
-    functions: FastPath = module
-    functions.bind(RequestHead, NO_BODY, http.USUAL_METHODS, http.known_names)
+    functions: FastPath | None = extension("s3bench.s3.server._fast_path")
+    if functions is not None:
+        functions.bind(RequestHead, NO_BODY, http.USUAL_METHODS, http.known_names)
     return functions
 
 

@@ -31,6 +31,7 @@ from s3bench.s3.signing.sigv4 import (
     SigningKeys,
     canonical_path,
     canonical_request,
+    head_to_sign,
     sign_old,
     string_to_sign,
 )
@@ -93,9 +94,9 @@ class Authenticator:
         request = canonical_request(
             head.method, path, parameters.query, head.fields, parameters.signed, parameters.payload
         )
-        text = string_to_sign(parameters.timestamp, key.scope, request)
-        signature = key.sign(text)
+        signature = key.sign_request(head_to_sign(parameters.timestamp, key.scope), request.encode("latin-1"))
         if not hmac.compare_digest(signature.encode(), parameters.signature.encode()):
+            text = string_to_sign(parameters.timestamp, key.scope, request)
             raise _does_not_match(parameters.access_key, text, parameters.signature, request)
         return Signature(parameters.access_key, parameters.timestamp, parameters.payload, signature, key)
 

@@ -9,7 +9,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 from urllib.parse import quote, unquote_to_bytes
+
+from s3bench.system.portable import extension
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "s3"
@@ -30,6 +33,16 @@ _ENCODED = r"(?:[A-Za-z0-9\-._~]++|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[
 _ENCODED_PAIR = rf"{_ENCODED}(?:={_ENCODED})?"
 _ENCODED_QUERY = re.compile(rf"{_ENCODED_PAIR}(?:&{_ENCODED_PAIR})*")
 _BLANKS = re.compile(r"[ \t]+")
+
+
+class _Signature(Protocol):
+    """`signature.c`."""
+
+    def sign(self, key: bytes, head: str, request: bytes, /) -> str:
+        """Do what `SigningKey.sign_request` does, with the signing key."""
+
+
+in_c: _Signature | None = extension("s3bench.s3.signing._signature")
 
 
 def canonical_path(path: str) -> str:
@@ -84,10 +97,14 @@ def _trim(value: str) -> str:
     return value.strip(" ")
 
 
+def head_to_sign(timestamp: str, scope: str) -> str:
+    """Give what stands before the hash of the canonical request in the string to sign."""
+    return f"{ALGORITHM}\n{timestamp}\n{scope}\n"
+
+
 def string_to_sign(timestamp: str, scope: str, request: str) -> str:
     """Give what the signature of the canonical `request` is calculated from; `timestamp` is like 20130524T000000Z."""
-    digest = hashlib.sha256(request.encode("latin-1")).hexdigest()
-    return f"{ALGORITHM}\n{timestamp}\n{scope}\n{digest}"
+    return head_to_sign(timestamp, scope) + hashlib.sha256(request.encode("latin-1")).hexdigest()
 
 
 def sign_old(secret_key: str, text: str) -> str:
@@ -104,7 +121,7 @@ class SigningKey:
     HMAC-SHA256 (RFC 2104) with both pads hashed once: half the time of a fresh HMAC for every signature.
     """
 
-    __slots__ = ("_inner", "_outer", "scope")
+    __slots__ = ("_inner", "_key", "_outer", "scope")
 
     def __init__(self, secret_key: str, date: str, region: str, service: str = SERVICE) -> None:
         key = f"AWS4{secret_key}".encode()
@@ -113,8 +130,15 @@ class SigningKey:
             inner.update(part.encode())
             outer.update(inner.digest())
             key = outer.digest()
+        self._key = key
         self._inner, self._outer = _padded(key)
         self.scope = f"{date}/{region}/{service}/{TERMINAL}"
+
+    def sign_request(self, head: str, request: bytes) -> str:
+        """Give the signature of a canonical request, in hexadecimal digits; `head` is what `head_to_sign` gives."""
+        if in_c is not None:
+            return in_c.sign(self._key, head, request)
+        return self.sign(head + hashlib.sha256(request).hexdigest())
 
     def sign(self, text: str) -> str:
         """Give the signature of a string to sign, in hexadecimal digits."""

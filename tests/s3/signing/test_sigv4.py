@@ -2,11 +2,14 @@
 
 import hashlib
 import hmac
+from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from s3bench.s3.signing import sigv4
 from s3bench.s3.signing.sigv4 import (
     EMPTY_SHA256,
     SigningKey,
@@ -15,6 +18,7 @@ from s3bench.s3.signing.sigv4 import (
     canonical_query,
     canonical_request,
     decode,
+    head_to_sign,
     string_to_sign,
 )
 
@@ -69,7 +73,37 @@ def test_the_documented_requests_have_the_documented_signatures(
     request = canonical_request(method, canonical_path(path), canonical_query(query), fields, signed, payload_hash)
     text = string_to_sign(TIMESTAMP, f"{DAY}/us-east-1/s3/aws4_request", request)
     assert text == f"AWS4-HMAC-SHA256\n20130524T000000Z\n20130524/us-east-1/s3/aws4_request\n{digest}"
-    assert SigningKey(SECRET, DAY, "us-east-1").sign(text) == signature
+    key = SigningKey(SECRET, DAY, "us-east-1")
+    assert key.sign(text) == signature
+    assert key.sign_request(head_to_sign(TIMESTAMP, key.scope), request.encode("latin-1")) == signature
+
+
+@pytest.mark.skipif(sigv4.in_c is None, reason="s3bench was installed without a C compiler or Python's headers")
+class TestInC:
+    @given(secret=st.text(max_size=100), head=st.text(max_size=200), request=st.binary(max_size=400))
+    @example(secret="", head="", request=b"")
+    def test_the_signature_is_that_of_python(self, secret: str, head: str, request: bytes) -> None:
+        key = SigningKey(secret, DAY, "us-east-1")
+        with mock.patch.object(sigv4, "in_c", None):
+            expected = key.sign_request(head, request)
+        assert key.sign_request(head, request) == expected
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            (b"k" * 31, "", b""),
+            (b"k" * 33, "", b""),
+            ("k" * 32, "", b""),
+            (b"k" * 32, b"", b""),
+            (b"k" * 32, "", ""),
+            (b"k" * 32, ""),
+            (),
+        ],
+    )
+    def test_wrong_arguments_are_refused(self, arguments: tuple[object, ...]) -> None:
+        sign: Any = sigv4.in_c and sigv4.in_c.sign
+        with pytest.raises(TypeError):
+            sign(*arguments)
 
 
 @pytest.mark.parametrize(
