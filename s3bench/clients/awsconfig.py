@@ -62,14 +62,18 @@ def _find_section(lines: list[str], profile: str, *, exact: bool = False) -> tup
 
 
 def _find_block(lines: list[str], name: str, start: int, end: int) -> tuple[int, int] | None:
-    """Find the line of `name =` and the end of the more deeply indented lines below it, trailing blanks left out."""
+    """Find the line of `name =` and the end of the more deeply indented lines below it.
+
+    As in configparser, the case of `name` does not matter, and comments and blank lines end nothing. Trailing ones are
+    left out.
+    """
     for number in range(start, end):
         pair = _PAIR.fullmatch(lines[number])
-        if pair is None or pair["key"] != name:
+        if pair is None or pair["key"].lower() != name:
             continue
         last = number + 1
         for inner in range(number + 1, end):
-            if not lines[inner].strip():
+            if _is_empty(lines[inner]):
                 continue
             if _depth(lines[inner]) <= _depth(lines[number]):
                 break
@@ -85,7 +89,7 @@ def _block_of(lines: list[str], name: str, profile: str) -> tuple[int, int]:
 
 
 def _with_pairs(block: list[str], settings: Mapping[str, str], head: str) -> list[str]:
-    indent = next((line[: _depth(line)] for line in block if line.strip()), f"{head[: _depth(head)]}    ")
+    indent = next((line[: _depth(line)] for line in block if not _is_empty(line)), f"{head[: _depth(head)]}    ")
     left = dict(settings)
     lines = []
     for line in block:
@@ -95,6 +99,11 @@ def _with_pairs(block: list[str], settings: Mapping[str, str], head: str) -> lis
         elif pair["key"] in left:  # a second line with the same key would override ours
             lines.append(f"{pair['indent']}{pair['key']} = {left.pop(pair['key'])}")
     return [*lines, *(f"{indent}{key} = {value}" for key, value in left.items())]
+
+
+def _is_empty(line: str) -> bool:
+    """Whether the line is blank or a comment."""
+    return line.strip()[:1] in {"", "#", ";"}
 
 
 def _depth(line: str) -> int:

@@ -27,9 +27,9 @@ class FoundClient:
 
     `kind` is its name. `version` is that of the program (for `boto3-*` of boto3, for `crt-python` of awscrt, for a
     packaged binary of the package). `executable` is what is executed: the client's binary or script, or for a library
-    the Python interpreter. `site` is a directory of Python packages to be imported before the interpreter's own, or
-    `None`. `detail` has further distinguishing facts (`awscrt 0.38.1, Python 3.11`). `asked_path` is the path in the
-    request, if there was one.
+    the Python interpreter. `site` is a directory of Python packages: for a library those that are imported instead of
+    the interpreter's own, for a script before them; or `None`. `detail` has further distinguishing facts
+    (`awscrt 0.38.1, Python 3.11`). `asked_path` is the path in the request, if there was one.
     """
 
     kind: str

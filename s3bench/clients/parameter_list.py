@@ -18,6 +18,7 @@ from s3bench.spec.awsconfig_table import config_blocks, reason_against_key
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
 from s3bench.spec.reader import nearest, one_of
+from s3bench.spec.transfer_options import split_command
 
 VALUES_MAX = 1000
 """The most values of a list, and combinations of several."""
@@ -26,6 +27,7 @@ LIST, SCAN, STEP = "--parameter-list", "--parameter-scan", "--parameter-step-siz
 
 _GENERAL = "s3"
 _CHOSEN_BY_CLIENT = "preferred_transfer_client"
+_LIVE_ONLY = "addressing_style"
 _NUMBER = re.compile(r"([0-9]{1,18})([A-Za-z/]*)")
 _SERVICES = frozenset({"s3", "s3api"})
 
@@ -44,9 +46,18 @@ class ParameterList:
         return self.key if self.block == _GENERAL else f"{self.block}.{self.key}"
 
 
-def parse_parameter_list(name: str, text: str) -> ParameterList:
-    """Parse the values `8MB,16MB` of a key. Raises `BadInput` that names the option."""
-    return _checked(LIST, name, [value.strip() for value in text.split(",")])
+def parse_parameter_list(name: str, text: str, *, is_live: bool = False) -> ParameterList:
+    """Parse the values `8MB,16MB` of a key. Raises `BadInput` that names the option.
+
+    `is_live`: the endpoint is not ours. For ours s3bench sets `addressing_style` itself.
+    """
+    parsed = _checked(LIST, name, [value.strip() for value in text.split(",")])
+    if parsed.name == _LIVE_ONLY and not is_live:
+        raise BadInput(
+            f"{LIST} {name}: s3bench sets it to `path` for its own endpoints",
+            fix="leave it out, or measure a live endpoint: --endpoint-url URL --bucket NAME",
+        )
+    return parsed
 
 
 def parse_parameter_scan(name: str, first: str, last: str, step: str | None) -> ParameterList:
@@ -143,7 +154,7 @@ def vary(definitions: Iterable[Definition], lists: tuple[ParameterList, ...]) ->
 
 def is_varied(definition: Definition) -> bool:
     """Whether its command transfers with the settings of the config."""
-    return definition.command[0] in _SERVICES
+    return any(word in _SERVICES for word in split_command(definition.command).words[:1])
 
 
 def _varied(definition: Definition, values: tuple[tuple[ParameterList, str], ...]) -> Definition:

@@ -13,6 +13,7 @@ from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
 from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.awsconfig import transfer_kind
+from s3bench.spec.client_traits import TRANSFER_CLIENT, TRANSFER_CLIENTS, named_engine
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
@@ -25,11 +26,6 @@ _OFFERED_MAX = 8
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
 
 
-TRANSFER_CLIENT = "S3TransferClient"
-TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
-"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One definition on one client."""
@@ -39,10 +35,10 @@ class Cell:
 
     @property
     def dimensions(self) -> tuple[tuple[str, str], ...]:
-        """Those of the definition, and of a transfer the transfer client."""
+        """Those of the definition, and of a transfer the transfer client if the definition leaves it to the client."""
         dimensions, engine = self.definition.dimensions, known_client(self.client.kind).engine
         is_named = TRANSFER_CLIENT in dict(dimensions)
-        if engine not in TRANSFER_CLIENTS or is_named or not parse_transfer(self.definition.command):
+        if engine is None or engine not in TRANSFER_CLIENTS or is_named or not parse_transfer(self.definition.command):
             return dimensions
         return *dimensions, (TRANSFER_CLIENT, TRANSFER_CLIENTS[engine])
 
@@ -147,6 +143,9 @@ def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str 
     clients = known_clients()
     if unread := blocks - {"s3", clients[kind].config_block}:
         return f"{kind} has no settings `{min(unread)}`"
+    named = named_engine(definition.dimensions)
+    if named is not None and clients[kind].engine not in {None, named}:
+        return f"the dimension {TRANSFER_CLIENT} is {TRANSFER_CLIENTS[named]}"
     if definition.clients:
         suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
         return None if suits else f"the definition names {', '.join(definition.clients)}"
@@ -156,6 +155,21 @@ def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str 
     if clients[kind].transfer_words and configured is not None and configured != kind:
         return f"the config asks for {configured}"
     return None
+
+
+def expected_engine(definition: Definition, kind: str) -> TransferEngine | None:
+    """The engine that has to move the object data of `definition` on the client `kind`; `None` for any.
+
+    It is the client's own, else the one that the config asks for, else the one that a dimension names.
+    """
+    clients = known_clients()
+    configured = transfer_kind(definition.environment.config, clients)
+    if clients[kind].engine is not None:
+        return clients[kind].engine
+    if configured is not None:
+        return clients[configured].engine
+    named = named_engine(definition.dimensions)
+    return None if named is None else TransferEngine(named)
 
 
 def _is_portable(definition: Definition) -> bool:

@@ -27,7 +27,7 @@ def _variables(target: ServerAddress) -> list[str]:
     secret = shlex.quote(FAKE_CREDENTIALS.secret_key) if target.access_key is None else f'"${SECRET_VARIABLE}"'
     variables = [
         f"AWS_ENDPOINT_URL={target.url}",
-        f"AWS_REGION={target.region}",
+        f"AWS_REGION={shlex.quote(target.region)}",
         f"AWS_ACCESS_KEY_ID={shlex.quote(target.access_key or FAKE_CREDENTIALS.access_key)}",
         f"AWS_SECRET_ACCESS_KEY={secret}",
         "AWS_EC2_METADATA_DISABLED=true",

@@ -1,7 +1,7 @@
 """Searches for programs and Python packages: on PATH, below a path that the user gave, in a Python environment.
 
-Clients' `find` functions are built from these. Runs programs to get their version, and caches their output; runs the
-interpreter of an environment given by a path to learn where it imports from.
+Clients' `find` functions are built from these. Runs programs to get their version, and caches what binaries print; runs
+the interpreter of an environment given by a path to learn where it imports from.
 """
 
 import importlib.metadata
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.clients.client import ClientSpec, FoundClient, is_same_version
-from s3bench.clients.interpreter import import_path, is_python
+from s3bench.clients.interpreter import import_path, is_python, script_words
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 
@@ -70,14 +70,20 @@ def executable_at(spec: ClientSpec, name: str) -> Path:
 
 
 def version_said_by(executable: Path, arguments: list[str], store: ClientStore) -> str:
-    """What a program prints as its version; cached as long as the file stays the same."""
+    """What a program prints as its version; of a binary it is cached as long as the file stays the same.
+
+    A script stays the same while the packages that it starts change.
+    """
+    if script_words(executable):
+        return _ask(executable, arguments)
     facts = executable.stat()
     stamp: list[int | str] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
     return store.remembered(f"version {executable}", stamp, lambda: _ask(executable, arguments), file=executable)
 
 
 def _ask(executable: Path, arguments: list[str]) -> str:
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent", "LANG": "C.UTF-8"}
+    # The PATH is that of a measured client: a script may find another interpreter by the user's.
+    environment = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
             [str(executable), *arguments],
@@ -208,6 +214,9 @@ class BinarySearch:
         return None
 
     def _by_itself(self, executable: Path, spec: ClientSpec, store: ClientStore) -> FoundClient:
+        words = script_words(executable)
+        if words and is_python(Path(words[0])) and (packaged := self._packaged(import_path(Path(words[0])), spec)):
+            return packaged
         said = version_said_by(executable, list(self.version_arguments), store)
         found = self.version.search(said)
         if found is None:

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from s3bench.clients.client import is_same_version, release_of
 from s3bench.errors import MachineError
 
 _BUILDING = ".building-"
+_ABANDONED_AFTER_S = 3600.0
+"""Twice the longest download. Only then is a build without its process abandoned: another machine or container that
+shares the store may have it."""
 _FACT_KEYS = {"stamp", "fact", "file"}
 
 
@@ -133,11 +137,19 @@ def _moved(directory: Path, place: Path) -> bool:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove unfinished builds of processes that no longer exist."""
+    """Remove unfinished builds that are old and whose processes no longer exist."""
     for entry in folder.glob(f"{_BUILDING}*"):
         owner = entry.name.removeprefix(_BUILDING).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        if owner.isdigit() and not _alive(int(owner)) and _age_s(entry) > _ABANDONED_AFTER_S:
             shutil.rmtree(entry, ignore_errors=True)
+
+
+def _age_s(entry: Path) -> float:
+    """The time since something was last added to a directory; 0 if it is gone."""
+    try:
+        return time.time() - entry.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _alive(pid: int) -> bool:

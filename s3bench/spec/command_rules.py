@@ -37,27 +37,45 @@ _NOT_MEASURED = {
 """Commands of aws-cli (awscli/customizations) that start other programs or change settings; an empty set: all."""
 
 _FILE_OPTIONS = (
+    "--annotation-payload",
+    "--asset-content",
+    "--block-data",
     "--body",
     "--build-root",
     "--bundle",
     "--certificate-pem-outfile",
+    "--codedeploy-appspec",
+    "--documents",
+    "--file-path",
+    "--function-zip",
+    "--input-stream",
+    "--invoke-args",
     "--key-pair-file",
     "--kubeconfig",
     "--outfile",
     "--output-template-file",
+    "--payload",
     "--priv-launch-key",
     "--private-key-file",
     "--private-key-outfile",
     "--public-key-outfile",
     "--save-as",
     "--source",
+    "--task-definition",
     "--template-file",
     "--zip-file",
 )
-"""Options of aws-cli whose value is the path of a file to write or read."""
+"""Options of aws-cli whose value is the path of a file to write or read: streaming members of botocore's models, and
+those of awscli/customizations."""
 
-_PARAMETER_FILE = re.compile(r"fileb?://([^\s,;\]}\"']*)")
-_EXPANDED = re.compile(r"^~|\$")
+# The path is all that follows where the value begins; in the middle of other text it may end at such a character.
+_PARAMETER_FILES = (
+    re.compile(r"^(?:--[^=]*=)?fileb?://(.*)", re.DOTALL),
+    re.compile(r"@=fileb?://(.*)", re.DOTALL),
+    re.compile(r"fileb?://([^\s,;\]}\"']*)"),
+)
+# os.path.expanduser and expandvars, with which aws-cli reads paths.
+_EXPANDED = re.compile(r"^~|\$(?=[\w{])")
 
 
 def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
@@ -68,7 +86,7 @@ def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
         if complaint:
             report.add((*at, index), complaint)
     for index, path in _paths(command):
-        way_out = leaves_workspace(path)
+        way_out = _way_out(path)
         if way_out and not report.touches((*at, index)):
             what = f"is {quoted(command[index])}: {way_out}"
             report.add((*at, index), Complaint(what, _path_fix(command, index, path)))
@@ -116,12 +134,20 @@ def _set_by_us(argument: str) -> Complaint | None:
 
 
 def _parameter_file(argument: str) -> Complaint | None:
-    for path in _PARAMETER_FILE.findall(argument):
-        way_out = leaves_workspace(path) or (_EXPANDED.search(path) and "`~` and `$` may leave the workspace")
-        if way_out:
+    for path in (path for pattern in _PARAMETER_FILES for path in pattern.findall(argument)):
+        if way_out := _way_out(path):
             what = f"is {quoted(argument)}: {way_out}"
-            return Complaint(what, f"name a file inside the workspace: file://{mended_name(path).strip(chr(34))}")
+            return Complaint(what, f"name a file inside the workspace: file://{_mended(path).strip(chr(34))}")
     return None
+
+
+def _way_out(path: str) -> str:
+    """How `path` leaves the workspace, in words, after aws-cli has expanded it; empty if it stays inside."""
+    return leaves_workspace(path) or ("`~` and `$` may leave the workspace" if _EXPANDED.search(path) else "")
+
+
+def _mended(path: str) -> str:
+    return mended_name(_EXPANDED.sub("", path))
 
 
 def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -143,7 +169,7 @@ def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
 
 
 def _path_fix(command: tuple[str, ...], index: int, path: str) -> str:
-    fix = f"name a file inside the workspace: {mended_name(path)}"
+    fix = f"name a file inside the workspace: {_mended(path)}"
     before = command[index - 1] if index else ""
     if before.startswith("--") and "=" not in before:
         return f"{fix}; if it is the value of `{before}` and not a path, write {quoted(f'{before}={path}')}"

@@ -1,8 +1,10 @@
 """Editing AWS config text: what the clients then read is what was asked for, and all else is as it was."""
 
 import configparser
+from pathlib import Path
 
 import pytest
+from botocore.configloader import raw_config_parse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +68,18 @@ def test_comments_and_the_keys_after_the_block_stay() -> None:
     assert edited == text.replace("= 20\n", "= 20\n  addressing_style = path\n")
 
 
+@pytest.mark.parametrize("comment", ["# parts", "; parts", "  # parts", "#", ""])
+@pytest.mark.parametrize("head", ["s3 =", "S3 =", "s3="])
+def test_a_comment_in_a_block_ends_it_no_sooner_than_for_botocore(head: str, comment: str, tmp_path: Path) -> None:
+    text = f"[default]\n{head}\n{comment}\n  io_chunksize = 1MB\n{comment}\n  multipart_chunksize = 16MB\n"
+    edited = with_settings(text, {"multipart_chunksize": "32MB", "addressing_style": "path"})
+    expected = {"io_chunksize": "1MB", "multipart_chunksize": "32MB", "addressing_style": "path"}
+    (tmp_path / "config").write_text(edited)
+    assert raw_config_parse(str(tmp_path / "config"))["default"]["s3"] == expected
+    assert block_settings(edited, "s3") == expected
+    assert block_settings(text, "s3") == {"io_chunksize": "1MB", "multipart_chunksize": "16MB"}
+
+
 def test_a_section_is_added_once_and_extended_after() -> None:
     text = with_section("[default]", "plugins", {"probe": "module"})
     assert text == "[default]\n[plugins]\nprobe = module\n"
@@ -83,8 +97,10 @@ def configs(draw: st.DrawFn) -> str:
     block = draw(BLOCKS)
     before = draw(st.sampled_from(["", "region = us-east-1\n", "# a comment\n\n"]))
     after = draw(st.sampled_from(["", "\n", "output = json\n", "[profile x]\nregion = eu-west-1\n"]))
-    lines = "".join(f"{indent}{key} = {value}\n" for key, value in block.items())
-    return f"[default]\n{before}" + (f"s3 =\n{lines}" if block else "") + after
+    comment = draw(st.sampled_from(["", "# parts\n", f"{indent}; parts\n"]))
+    lines = "".join(f"{comment}{indent}{key} = {value}\n" for key, value in block.items())
+    head = draw(st.sampled_from(["s3 =", "S3 ="]))
+    return f"[default]\n{before}" + (f"{head}\n{lines}" if block else "") + after
 
 
 @given(text=configs(), settings=BLOCKS)

@@ -1,6 +1,9 @@
 """Translating a transfer: settings as aws-cli reads them, our driver's request, s5cmd's command line."""
 
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +88,24 @@ def test_the_driver_is_told_everything_in_one_argument() -> None:
     }
 
 
+@pytest.mark.parametrize(("has_site", "places"), [(True, [True, False]), (False, [False, True])])
+def test_the_packages_of_a_directory_are_not_mixed_with_those_of_the_interpreter(
+    has_site: bool, places: list[bool], tmp_path: Path
+) -> None:
+    site, backend = tmp_path / "site", tmp_path / "backend"
+    site.mkdir()
+    backend.mkdir()
+    (site / "given.py").touch()
+    (backend / "s3bench_driver_backend.py").write_text(
+        "import sys\nfrom importlib.util import find_spec\n"
+        "sys.exit(repr([find_spec(name) is not None for name in ('given', 'botocore')]))\n"
+    )
+    found = replace(BOTO3, executable=Path(sys.executable), site=site if has_site else None)
+    argv = driver_command(found, transfer("rm", "s3://b/k"), ENDPOINT, {}, region="us-east-1", backend=backend)
+    done = subprocess.run(argv, env={}, capture_output=True, text=True, timeout=200, check=False)
+    assert done.stderr.strip() == str(places)
+
+
 def words(*command: str, own: S5cmdSettings | None = None, **settings: int) -> list[str]:
     program, *rest = s5cmd_command(S5CMD, transfer(*command), ENDPOINT, dict(settings), own=own or S5cmdSettings())
     assert [program, *rest[:4]] == ["/s5cmd", "--endpoint-url", "http://127.0.0.1:9000", "--log", "error"]
@@ -159,6 +180,15 @@ def test_parts_below_s3s_limit_are_refused_for_uploads_alone() -> None:
     with pytest.raises(BadInput, match="parts of 4 MiB"):
         words("cp", "file", "s3://b/k", own=small)
     assert words("cp", "s3://b/k", "file", own=small)[:3] == ["cp", "--part-size", "4"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm s3://b/data/*", "cp file? s3://b/k", "cp s3://b/k out*", "sync s3://b/p? dir", "cp s3://b/k* s3://c/k"],
+)
+def test_a_name_that_s5cmd_takes_for_a_wildcard_is_refused(command: str) -> None:
+    with pytest.raises(BadInput, match="wildcards"):
+        words(*command.split())
 
 
 def test_a_filter_that_s5cmd_means_otherwise_is_refused() -> None:

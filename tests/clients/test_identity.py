@@ -170,6 +170,11 @@ def test_environments_are_the_same_when_interpreter_and_packages_are(tmp_path: P
     assert not same_program(one, environment(tmp_path / "three", "A = 2\n"))
 
 
+def test_awscrt_by_itself_is_the_same_program_beside_another_boto3(tmp_path: Path) -> None:
+    one, other = environment(tmp_path / "one", "A = 1\n"), environment(tmp_path / "other", "A = 2\n")
+    assert same(replace(one, kind="crt-python"), replace(other, kind="crt-python"))
+
+
 def test_scripts_of_environments_are_told_apart_by_the_packages_they_import(tmp_path: Path) -> None:
     clients = []
     for name, text in {"a": "A = 1\n", "b": "A = 1\n", "c": "A = 2\n"}.items():

@@ -191,8 +191,24 @@ def test_a_version_is_looked_for_without_installing_it(pip: Callable[[str], None
 def test_a_pip_that_hangs_is_ended(pip: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     pip("import signal; signal.pause()")
     monkeypatch.setattr(index, "_QUESTION_TIMEOUT_S", 0.2)
-    with pytest.raises(ClientNotFound):
+    with pytest.raises(ClientNotFound, match=r"x could not be fetched: pip did not finish in 0\.2 s"):
         index.available_versions("x")
+
+
+def test_a_pip_that_the_user_made_quiet_still_answers(
+    pip: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pip("import os; os.environ.get('PIP_QUIET') == '1' or print('Available versions: 1')")
+    monkeypatch.setenv("PIP_QUIET", "1")
+    assert index.available_versions("x") == ("1",)
+
+
+def test_an_answer_without_versions_is_an_error_with_the_line_to_type(pip: Callable[[str], None]) -> None:
+    pip("print('nothing to say')")
+    with pytest.raises(ClientNotFound, match="pip lists no versions of aws-cli") as caught:
+        index.available_versions("x", label="aws-cli")
+    assert caught.value.why == "nothing to say"
+    assert " index versions x" in caught.value.fix
 
 
 def test_a_wheel_that_is_no_download_has_no_head(pip: Callable[[str], None]) -> None:

@@ -12,7 +12,7 @@ from s3bench.clients.launch import Invocation
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import Definition, Environment
+from s3bench.spec.definition import Definition, Environment, FixtureDir
 
 ENDPOINT = EndpointFacts(url="http://127.0.0.1:9000")
 SANDBOX = Sandbox(home=Path("/box/home"), temporary=Path("/box/tmp"), work=Path("/box/work"), probe_file=Path("/box/m"))
@@ -57,22 +57,24 @@ def test_the_engine_asked_for_wins_over_the_config_and_the_rest_of_it_stays() ->
     assert block_settings(invoke(client("cli"), config=config).config_text, "s3")["preferred_transfer_client"] == "crt"
 
 
-def test_the_profile_that_the_command_names_is_configured() -> None:
-    text = invoke(client("cli-crt"), (*CP, "--profile", "tuned")).config_text
-    assert block_settings(text, "s3", profile="tuned")["preferred_transfer_client"] == "crt"
-    text = invoke(client("cli-crt"), (*CP, "--profile=tuned")).config_text
-    assert block_settings(text, "s3", profile="tuned")["preferred_transfer_client"] == "crt"
+@pytest.mark.parametrize("command", [CP, ("s3", "cp", "help", "s3://b/help"), ("s3", "cp", "s3://b/k", "help")])
+def test_a_command_is_pointed_at_the_endpoint(command: tuple[str, ...]) -> None:
+    assert invoke(client("cli-crt"), command).argv == (
+        "/bin/program", *command, "--endpoint-url", "http://127.0.0.1:9000",
+    )  # fmt: skip
 
 
-def test_a_command_is_pointed_at_the_endpoint() -> None:
-    assert invoke(client("cli-crt")).argv == ("/bin/program", *CP, "--endpoint-url", "http://127.0.0.1:9000")
+def test_a_client_is_told_which_directories_the_definition_makes() -> None:
+    command = ("s3", "cp", "s3://b/k", "landed")
+    landed = Environment(file_dirs=(FixtureDir(name="landed", file_count=1, file_size_bytes=1),))
+    for environment, verb in ((landed, "copy"), (Environment(), "copyto")):
+        definition = Definition(name="x", command=command, environment=environment)
+        call = invocation(client("rclone"), definition, parse_transfer(command), ENDPOINT, BARE)
+        assert call.argv[1] == verb
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("--version",), ("help",), ("s3", "help"), ("s3", "ls", "--endpoint-url", "u"), ("s3", "ls", "--endpoint-url=u")],
-)
-def test_a_command_that_takes_no_endpoint_or_has_one_is_left_alone(command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("command", [("--version",), ("help",), ("s3", "help"), ("s3", "cp", "help")])
+def test_a_command_that_takes_no_endpoint_is_left_alone(command: tuple[str, ...]) -> None:
     call = invoke(client("cli-classic"), command)
     assert call.argv == ("/bin/program", *command)
     assert call.env["AWS_ENDPOINT_URL"] == "http://127.0.0.1:9000"

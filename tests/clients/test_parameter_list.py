@@ -42,7 +42,15 @@ def test_every_setting_of_a_definition_but_the_transfer_client_can_vary() -> Non
         for key in keys - {"preferred_transfer_client"}:
             is_switch = block == "s3" and ("use_" in key or "disable_" in key or key in SWITCHES)
             value = VALUES.get(key, "true" if is_switch else "7")
-            assert parse_parameter_list(f"{block}.{key}", value).key == key
+            assert parse_parameter_list(f"{block}.{key}", value, is_live=True).key == key
+
+
+@pytest.mark.parametrize("name", ["addressing_style", "s3.addressing_style"])
+def test_the_addressing_style_varies_on_live_endpoints_alone(name: str) -> None:
+    with pytest.raises(BadInput, match=r"s3bench sets it to `path` for its own endpoints") as caught:
+        parse_parameter_list(name, "path,virtual")
+    assert "--endpoint-url" in caught.value.fix
+    assert parse_parameter_list(name, "path,virtual", is_live=True).values == ("path", "virtual")
 
 
 def test_a_scan_counts_from_min_to_max_in_their_unit() -> None:
@@ -133,6 +141,19 @@ def test_each_combination_of_values_is_a_definition_with_its_dimensions_and_conf
     assert "region = eu-west-1" in config
     assert check_config(config, known_clients()) is None
     assert (is_varied(UPLOAD), is_varied(LIST)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "varies"),
+    [
+        ("--no-cli-pager s3 cp a s3://b/k", True),
+        ("--region eu-west-1 s3api head-bucket", True),
+        ("--region s3 ec2 describe-regions", False),
+        ("--version", False),
+    ],
+)
+def test_options_before_the_service_do_not_hide_it(command: str, *, varies: bool) -> None:
+    assert is_varied(Definition(name="x", command=tuple(command.split()))) is varies
 
 
 def test_values_that_would_clash_or_are_too_many_are_bad_input() -> None:

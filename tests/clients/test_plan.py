@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.clients.client import ClientSpec
-from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
+from s3bench.clients.plan import Plan, expected_engine, parse_client_spec, plan_runs
 from s3bench.errors import BadInput
+from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.definition import Definition, Environment
 from s3bench.spec.suite import Suite
 
@@ -170,6 +171,59 @@ def test_nothing_selected_is_bad_input_with_what_is_near() -> None:
 def test_the_transfer_client_that_results_show_can_be_selected() -> None:
     assert cells(plan(select="S3TransferClient=CRT")) == ["s3.cp.upload cli-crt"]
     assert cells(plan(select='"s3.cp.upload FileSize=32MB S3TransferClient=Classic"')) == ["s3.cp.upload cli-classic"]
+
+
+@pytest.mark.parametrize(
+    ("word", "config", "runs", "skipped"),
+    [
+        ("CRT", "", ["cli", "cli-crt"], ["cli-classic"]),
+        ("Classic", "", ["cli", "cli-classic"], ["cli-crt"]),
+        ("mine", "", ["cli", "cli-classic", "cli-crt"], []),
+        ("CRT", CRT_CONFIG.config, ["cli", "cli-crt"], ["cli-classic"]),
+    ],
+)
+def test_a_client_that_contradicts_the_dimension_of_the_transfer_client_is_not_run(
+    word: str, config: str, runs: list[str], skipped: list[str]
+) -> None:
+    definition = Definition(
+        name="up",
+        command=("s3", "cp", "a", "s3://b/k"),
+        dimensions=(("S3TransferClient", word),),
+        environment=Environment(config=config),
+    )
+    planned = plan("cli", "cli-classic", "cli-crt", definitions=(definition,))
+    assert cells(planned) == [f"up {kind}" for kind in runs]
+    label = f"up S3TransferClient={word}"
+    assert planned.skipped == tuple(
+        f"{label} is not run on {kind}: the dimension S3TransferClient is {word}" for kind in skipped
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "word", "engine"),
+    [
+        ("cli", "", None, None),
+        ("cli", "", "mine", None),
+        ("cli", "", "CRT", TransferEngine.CRT),
+        ("cli", "", "Classic", TransferEngine.PYTHON),
+        ("cli", CRT_CONFIG.config, None, TransferEngine.CRT),
+        ("cli", CRT_CONFIG.config.replace("crt", "default"), None, TransferEngine.PYTHON),
+        ("cli", CRT_CONFIG.config.replace("crt", "auto"), None, None),
+        ("cli-classic", "", None, TransferEngine.PYTHON),
+        ("s5cmd", CRT_CONFIG.config, None, TransferEngine.GO),
+    ],
+)
+def test_the_engine_that_has_to_run_is_the_clients_the_configs_or_the_dimensions(
+    kind: str, config: str, word: str | None, engine: TransferEngine | None
+) -> None:
+    dimensions = () if word is None else (("S3TransferClient", word),)
+    definition = Definition(
+        name="up",
+        command=("s3", "cp", "a", "s3://b/k"),
+        dimensions=dimensions,
+        environment=Environment(config=config),
+    )
+    assert expected_engine(definition, kind) == engine
 
 
 def test_a_dimension_that_is_not_there_is_told_with_the_nearest_one() -> None:

@@ -55,3 +55,7 @@ def test_each_client_stands_there_once() -> None:
         "s5cmd",
     ]
     assert all(URL in line for _, line in pointing_lines(ServerAddress(url=URL)))
+
+
+def test_the_region_is_quoted() -> None:
+    assert exported(ServerAddress(url=URL, region="a b; c"))["AWS_REGION"] == "a b; c"

@@ -18,7 +18,9 @@ from s3bench.tune.setting import Setting, config_of
 RCLONE = FoundClient(kind="rclone", version="1.75.2", executable=Path("/rclone"))
 
 
-def invoke(command: str, config: str = "[default]", *, ca_bundle: Path | None = None) -> Invocation:
+def invoke(
+    command: str, config: str = "[default]", *, ca_bundle: Path | None = None, directories: tuple[str, ...] = ()
+) -> Invocation:
     words = ("s3", *command.split())
     launch = ClientLaunch(
         found=RCLONE,
@@ -29,6 +31,7 @@ def invoke(command: str, config: str = "[default]", *, ca_bundle: Path | None = 
         sandbox=Sandbox(home=Path("/home"), temporary=Path("/tmp"), work=Path("/work")),
         credentials=FAKE_CREDENTIALS,
         env={"AWS_CA_BUNDLE": "/ca.pem", "HOME": "/home"},
+        directories=directories,
     )
     return known_client("rclone").invoke(launch)
 
@@ -49,6 +52,23 @@ def invoke(command: str, config: str = "[default]", *, ca_bundle: Path | None = 
 )
 def test_every_transfer_command_is_one_of_rclones(command: str, words: str) -> None:
     argv = invoke(command).argv
+    assert " ".join(argv[1 : argv.index("--config=")]) == words
+
+
+@pytest.mark.parametrize(
+    ("destination", "words"),
+    [
+        (".", "copy --no-check-dest :s3:b/k ./."),
+        ("a/.", "copy --no-check-dest :s3:b/k ./a/."),
+        ("a/", "copy --no-check-dest :s3:b/k ./a/"),
+        ("landed", "copy --no-check-dest :s3:b/k ./landed"),
+        ("./landed", "copy --no-check-dest :s3:b/k ./landed"),
+        ("landed/file", "copyto --no-check-dest :s3:b/k ./landed/file"),
+        ("a:", "copyto --no-check-dest :s3:b/k ./a:"),
+    ],
+)
+def test_an_object_goes_into_a_directory_under_its_own_name(destination: str, words: str) -> None:
+    argv = invoke(f"cp s3://b/k {destination}", directories=("landed/",)).argv
     assert " ".join(argv[1 : argv.index("--config=")]) == words
 
 

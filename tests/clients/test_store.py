@@ -75,17 +75,24 @@ def test_an_interrupted_installation_leaves_nothing(store: ClientStore) -> None:
     assert list((store.root / "clients" / "aws-cli").iterdir()) == []
 
 
-def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: ClientStore) -> None:
+def test_what_a_killed_process_was_building_goes_after_a_while_and_a_living_one_keeps_its_own(
+    store: ClientStore,
+) -> None:
+    """A young one may belong to a process of another machine or container, whose ids are others."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     folder = store.root / "clients" / "aws-cli"
     abandoned, busy = folder / f".building-{gone.pid}-x", folder / f".building-{os.getppid()}-y"
-    abandoned.mkdir(parents=True)
-    busy.mkdir()
+    young = folder / f".building-{gone.pid}-z"
+    for building in (abandoned, busy, young):
+        building.mkdir(parents=True)
+    for old in (abandoned, busy):
+        os.utime(old, (0, 0))
     assert store.versions("aws-cli") == ()
     with store.building("aws-cli"):
         assert not abandoned.exists()
         assert busy.exists()
+        assert young.exists()
 
 
 def test_versions_are_listed_newest_first(store: ClientStore) -> None:

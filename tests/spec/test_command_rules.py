@@ -1,8 +1,13 @@
 """A command stays in the workspace, talks to our endpoint, and starts no other program."""
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
+import botocore
 import pytest
+from botocore import xform_name
 
 
 @pytest.mark.parametrize(
@@ -29,6 +34,9 @@ import pytest
         ["eks", "update-kubeconfig", "--kubeconfig=/abs"],
         ["gamelift", "get-game-session-log", "--save-as=/abs"],
         ["s3api", "put-object", "--body=/etc/shadow"],
+        ["servicecatalog", "generate", "--file-path=/abs"],
+        ["ecs", "deploy", "--task-definition=/abs"],
+        ["ecs", "deploy", "--codedeploy-appspec=/abs"],
     ],
 )
 def test_a_path_out_of_the_workspace_is_refused_wherever_it_stands(command: list[str], problems: Any) -> None:
@@ -47,6 +55,11 @@ def test_a_path_out_of_the_workspace_is_refused_wherever_it_stands(command: list
         "file://~root/x",
         "file://$HOME/x",
         "key=value,data=file:///x",
+        "file://a b/../../../../etc/passwd",
+        "file://a,b/../../x",
+        "fileb://a'b/../../x",
+        "file://a\nb/../../x",
+        "key=value,data@=file://a b/../../x",
     ],
 )
 @pytest.mark.parametrize("joined", [True, False])
@@ -54,6 +67,39 @@ def test_a_parameter_file_outside_of_the_workspace_is_refused(value: str, joined
     option = [f"--cli-input-json={value}"] if joined else ["--cli-input-json", value]
     [problem] = problems(command=["s3api", "put-object", *option])
     assert "inside the workspace" in problem
+
+
+@pytest.mark.parametrize("path", ["~root/.ssh/id_rsa", "~", "$HOME/x", "a/.${AWS_PAGER}./.${AWS_PAGER}./x"])
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_path_that_aws_cli_would_expand_is_refused(path: str, joined: bool, problems: Any) -> None:
+    option = [f"--body={path}"] if joined else ["--body", path]
+    [problem] = problems(command=["s3api", "put-object", "--bucket", "b", "--key", "k", *option])
+    assert "`~` and `$` may leave the workspace; name a file inside the workspace" in problem
+
+
+def streaming_options() -> set[str]:
+    """The options of aws-cli for streaming members of inputs, whose values are paths, by all models of botocore."""
+    options = set()
+    for file in (Path(botocore.__file__).parent / "data").glob("*/*/service-2.json.gz"):
+        text = gzip.decompress(file.read_bytes())
+        if b'"streaming":true' not in text:
+            continue
+        model = json.loads(text)
+        shapes = model["shapes"]
+        inputs = [shapes[each["input"]["shape"]] for each in model["operations"].values() if "input" in each]
+        options |= {
+            f"--{xform_name(name, '-')}"
+            for members in (each.get("members", {}) for each in inputs)
+            for name, member in members.items()
+            if shapes[member["shape"]]["type"] == "blob" and {**shapes[member["shape"]], **member}.get("streaming")
+        }
+    return options
+
+
+def test_every_option_that_streams_a_file_is_checked_as_a_path(problems: Any) -> None:
+    options = streaming_options()
+    assert {"--body", "--documents", "--block-data"} <= options
+    assert [option for option in sorted(options) if not problems(command=["service", "do", f"{option}=/abs"])] == []
 
 
 def test_the_value_of_an_option_that_looks_like_a_path_can_be_joined_to_it(problems: Any) -> None:
@@ -80,6 +126,10 @@ def test_the_value_of_an_option_that_looks_like_a_path_can_be_joined_to_it(probl
         ["s3api", "put-object", "--body", "file", "--cli-input-json", "file://a/b.json"],
         ["sqs", "list-queues", "--query", "/x"],
         ["s3", "cp", "a", "s3://b/k", "--debug"],
+        ["s3", "cp", "a~", "s3://b/$k"],
+        ["logs", "filter-log-events", "--filter-pattern", "{ $.status = 500 }"],
+        ["s3api", "put-object", "--cli-input-json=file://a b,c/d.json"],
+        ["iam", "create-user", "--path=/${x}/"],
     ],
 )
 def test_what_stays_inside_is_right(command: list[str], problems: Any) -> None:

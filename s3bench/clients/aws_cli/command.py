@@ -13,9 +13,9 @@ def invoke_aws_cli(launch: ClientLaunch, transfer_client: str) -> Invocation:
     """Run the command as it stands, with the transfer client `transfer_client` (empty: as the config has it)."""
     found, sandbox = launch.found, launch.sandbox
     return Invocation(
-        argv=_argv(found, launch.command, launch.endpoint),
+        argv=_argv(launch),
         env={**launch.env, **_python_path(found, sandbox)},
-        config_text=_config(found, transfer_client, launch.command, launch.config, launch.endpoint, sandbox),
+        config_text=_config(found, transfer_client, launch.config, launch.endpoint, sandbox),
     )
 
 
@@ -32,39 +32,22 @@ def transfer_client_word(transfer_client: str, release: tuple[int, ...]) -> str:
     return "default" if release and release < _CLASSIC_WORD_SINCE else "classic"
 
 
-def _argv(found: FoundClient, command: tuple[str, ...], endpoint: EndpointFacts) -> tuple[str, ...]:
-    argv = (str(found.executable), *command)
+def _argv(launch: ClientLaunch) -> tuple[str, ...]:
+    command = launch.command
+    argv = (str(launch.found.executable), *command)
     # `help` takes no options, and the variable AWS_ENDPOINT_URL is there too. The option is needed all the same: the
     # CRT of aws-cli 2.36 speaks TLS to a plain port when only the variable is given.
-    if "help" in command or "--version" in command or any(word.startswith("--endpoint-url") for word in command):
-        return argv
-    return (*argv, "--endpoint-url", endpoint.url)
+    is_help = launch.transfer is None and command[-1:] == ("help",)
+    return argv if is_help or "--version" in command else (*argv, "--endpoint-url", launch.endpoint.url)
 
 
-def _config(
-    found: FoundClient,
-    transfer_client: str,
-    command: tuple[str, ...],
-    config: str,
-    endpoint: EndpointFacts,
-    sandbox: Sandbox,
-) -> str:
-    profile = _profile(command)
+def _config(found: FoundClient, transfer_client: str, config: str, endpoint: EndpointFacts, sandbox: Sandbox) -> str:
     word = transfer_client_word(transfer_client, found.release)
     settings = {"preferred_transfer_client": word} if word else {}
-    if not endpoint.live or "addressing_style" not in block_settings(config, "s3", profile=profile):
+    if not endpoint.live or "addressing_style" not in block_settings(config, "s3"):
         settings["addressing_style"] = "path"
-    text = with_settings(config, settings, profile=profile)
+    text = with_settings(config, settings)
     return _with_probe(found, text) if sandbox.probe_file or sandbox.stub_script else text
-
-
-def _profile(command: tuple[str, ...]) -> str:
-    for word, following in zip(command, (*command[1:], ""), strict=True):
-        if word == "--profile":
-            return following
-        if word.startswith("--profile="):
-            return word.partition("=")[2]
-    return "default"
 
 
 def _with_probe(found: FoundClient, text: str) -> str:

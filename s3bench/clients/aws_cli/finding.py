@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from s3bench.clients.client import ClientSpec, FoundClient, release_of
+from s3bench.clients.interpreter import has_interpreter
 from s3bench.clients.search import (
     executable_at,
     given_path,
@@ -62,10 +63,13 @@ def find_with_crt(spec: ClientSpec, store: ClientStore, path: str) -> FoundClien
 
 
 def _in_store(place: Path, spec: ClientSpec) -> FoundClient | None:
-    """v2 is a directory with the binary `aws`, v1 a directory of Python packages with the script `bin/aws`."""
+    """v2 is a directory with the binary `aws`, v1 a directory of Python packages with the script `bin/aws`.
+
+    The script names the interpreter of the environment that installed it, which may be gone.
+    """
     if (place / "aws").is_file():
         return FoundClient(kind=spec.kind, version=place.name, executable=place / "aws", detail="AWS's own build")
-    if (place / "bin" / "aws").is_file():
+    if (place / "bin" / "aws").is_file() and has_interpreter(place / "bin" / "aws"):
         return FoundClient(
             kind=spec.kind,
             version=place.name,

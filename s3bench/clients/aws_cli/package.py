@@ -10,9 +10,10 @@ from pathlib import Path
 from s3bench.clients import index
 from s3bench.clients.aws_cli.archive import sha256_of, unpack_aws_cli, version_at_head
 from s3bench.clients.client import is_same_version, release_of
+from s3bench.clients.interpreter import has_interpreter
 from s3bench.clients.package import ClientPackage, InstallProgress, write_origin
 from s3bench.clients.store import ClientStore
-from s3bench.errors import BadInput, ClientNotFound, VersionNotFound
+from s3bench.errors import BadInput, VersionNotFound
 
 ASSET = "aws-cdk-asset-awscli-v2"
 """The package whose wheels carry AWS's own build of aws-cli v2; its version numbers are its own."""
@@ -39,8 +40,10 @@ class AwsCliPackage(ClientPackage):
         return found
 
     def is_at(self, place: Path) -> bool:
-        """Of v2 the program is there, of v1 the package."""
-        return (place / "aws").is_file() or ClientPackage.is_at(self, place)
+        """Of v2 the program is there, of v1 the package and the script `bin/aws` with its interpreter."""
+        script = place / "bin" / "aws"
+        is_v1 = script.is_file() and has_interpreter(script) and ClientPackage.is_at(self, place)
+        return (place / "aws").is_file() or is_v1
 
     def check_published(self, version: str, store: ClientStore, progress: InstallProgress) -> None:
         """Of v2, look it up in the packages that carry it."""
@@ -79,12 +82,7 @@ def _is_v2(version: str) -> bool:
 
 def _assets() -> tuple[str, ...]:
     """The versions of `ASSET`, newest first."""
-    assets = index.available_versions(ASSET, label="aws-cli")
-    if not assets:
-        raise ClientNotFound(
-            "the package index offers no aws-cli v2", fix="give a client by path: cli-crt@/path/to/aws"
-        )
-    return assets
+    return index.available_versions(ASSET, label="aws-cli")
 
 
 def _asset_with(version: str, assets: tuple[str, ...], store: ClientStore, progress: InstallProgress) -> str:

@@ -26,7 +26,7 @@ CLIENTS = (
         engine=TransferEngine.CRT,
         tuning=TUNING,
         driver=_DRIVER,
-        libraries=("boto3", "botocore", "s3transfer", "awscrt", "_awscrt", "urllib3", "jmespath", "dateutil"),
+        libraries=("awscrt", "_awscrt"),
         self_test_rank=0,
         instructions_repeat=True,
     ),

@@ -5,7 +5,8 @@ rclone neither looks uploaded objects up again (`--s3-no-head`) nor reads the ti
 (`--use-server-modtime`), and makes no bucket.
 """
 
-from collections.abc import Iterator, Mapping
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
 
 from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
@@ -36,7 +37,8 @@ def invoke_rclone(launch: ClientLaunch) -> Invocation:
     transfer = launch.portable_transfer
     values = own_settings(block_settings(launch.config, "rclone"))
     settings = transfer_settings(block_settings(launch.config, "s3"))
-    argv = rclone_command(launch.found, transfer, launch.endpoint, {**_derived(transfer, settings), **values})
+    values = {**_derived(transfer, settings), **values}
+    argv = rclone_command(launch.found, transfer, launch.endpoint, values, directories=launch.directories)
     # The certificate authority is passed by a flag; older versions of rclone fail when this variable is set.
     env = {name: value for name, value in launch.env.items() if name != "AWS_CA_BUNDLE"}
     return Invocation(argv=argv, env=env, config_text=launch.config)
@@ -61,12 +63,20 @@ def _derived(transfer: Transfer, settings: Mapping[str, int | str]) -> dict[str,
 
 
 def rclone_command(
-    found: FoundClient, transfer: Transfer, endpoint: EndpointFacts, values: Mapping[str, int]
+    found: FoundClient,
+    transfer: Transfer,
+    endpoint: EndpointFacts,
+    values: Mapping[str, int],
+    *,
+    directories: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Make the rclone command line that does what `transfer` says; raises `BadInput` for what rclone cannot do."""
+    """Make the rclone command line that does what `transfer` says; raises `BadInput` for what rclone cannot do.
+
+    `directories` are those that exist before the command runs.
+    """
     if transfer.filters:
         raise BadInput("rclone's patterns do not mean what aws-cli's do", fix="measure it on other `--client`s")
-    argv = [str(found.executable), *_words(transfer), *_FIXED, "--s3-endpoint", endpoint.url]
+    argv = [str(found.executable), *_words(transfer, directories), *_FIXED, "--s3-endpoint", endpoint.url]
     if endpoint.ca_bundle:
         argv += ["--ca-cert", str(endpoint.ca_bundle)]
     if transfer.direction in {TransferDirection.UPLOAD, TransferDirection.DOWNLOAD}:
@@ -105,8 +115,8 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes}B" if size_bytes % MIB else f"{size_bytes // MIB}Mi"
 
 
-def _words(transfer: Transfer) -> Iterator[str]:
-    yield _command(transfer)
+def _words(transfer: Transfer, directories: Collection[str]) -> Iterator[str]:
+    yield _command(transfer, directories)
     if transfer.verb is Verb.SYNC:
         yield "--update"  # as aws-cli: what is newer at the destination stays
     elif transfer.verb is not Verb.RM:
@@ -118,16 +128,25 @@ def _words(transfer: Transfer) -> Iterator[str]:
 
 
 def _folder(place: str) -> str:
-    return place if place.endswith(("/", ":")) else f"{place}/"
+    return place if place.endswith("/") else f"{place}/"
 
 
-def _command(transfer: Transfer) -> str:
+def _command(transfer: Transfer, directories: Collection[str]) -> str:
     if transfer.verb is Verb.RM:
         return "delete" if transfer.recursive else "deletefile"
     if transfer.verb is Verb.SYNC:
         return "sync" if transfer.delete else "copy"
-    into = transfer.recursive or (transfer.destination is not None and _place(transfer.destination)[-1] in ":/")
+    into = transfer.recursive or (transfer.destination is not None and _is_folder(transfer.destination, directories))
     return {Verb.CP: "copy", Verb.MV: "move"}[transfer.verb] + ("" if into else "to")
+
+
+def _is_folder(location: Local | S3, directories: Collection[str]) -> bool:
+    """Whether a single file keeps its name there, by the rules of aws-cli."""
+    if isinstance(location, S3):
+        return _place(location).endswith("/")
+    if posixpath.basename(location.path) in {"", "."}:
+        return True
+    return posixpath.normpath(location.path) in map(posixpath.normpath, directories)
 
 
 def _place(location: Local | S3) -> str:

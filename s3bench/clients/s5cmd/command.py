@@ -80,6 +80,13 @@ def s5cmd_command(
     """
     if any(rule.include for rule in transfer.filters):
         raise BadInput("s5cmd's `--include` does not mean what aws-cli's does", fix="measure it on other `--client`s")
+    for place in (transfer.source, transfer.destination):
+        path = place.path if isinstance(place, Local) else place.key if place else ""
+        if "*" in path or "?" in path:
+            raise BadInput(
+                f"s5cmd takes `*` and `?` in {path!r} for wildcards, which aws-cli does not",
+                fix="use names without them, or measure it on other `--client`s",
+            )
     argv = [str(found.executable), "--endpoint-url", endpoint.url, "--log", "error"]
     workers = own.numworkers or settings.get("max_concurrent_requests")
     if workers:

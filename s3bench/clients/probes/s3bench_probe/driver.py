@@ -14,6 +14,9 @@ from typing import Any
 
 from .milestones import MilestoneLog
 
+# site(3): the second on Debian.
+_PACKAGES = ("site-packages", "dist-packages")
+
 
 def main(request_text: str, started_ns: int) -> int:
     """Run the command; 0, or 1 with the reason on stderr."""
@@ -21,7 +24,9 @@ def main(request_text: str, started_ns: int) -> int:
     milestones.mark("interpreter_start", started_ns)
     request = json.loads(request_text)
     if request["site"]:
-        sys.path.insert(0, request["site"])
+        # Without the interpreter's own packages: they would stand in for those that the directory does not have.
+        others = [place for place in sys.path if os.path.basename(place) not in _PACKAGES]
+        sys.path[:] = [request["site"], *others]
     from . import transfers  # noqa: PLC0415 (after the first milestone)
 
     atexit.register(milestones.mark, "exit")
