@@ -20,5 +20,5 @@ class SafeConsole(Console):
 
 
 def stderr_console() -> Console:
-    """A console on stderr."""
-    return SafeConsole(file=unescaped(sys.stderr), highlight=False)
+    """A console on stderr; texts stay as they are, also where they look like the name of an emoji (`:id:`)."""
+    return SafeConsole(file=unescaped(sys.stderr), highlight=False, emoji=False)

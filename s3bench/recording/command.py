@@ -7,7 +7,7 @@ program the user says which command of aws-cli does the same.
 import os
 import posixpath
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from s3bench.spec.command import Local, Verb, parse_transfer
 
 _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3bench run` sets itself; their values
 _PARAMETER_FILES = ("file://", "fileb://")
-_SERVICE_WORDS = 2
+_PATH_PARAMETERS = frozenset({"--body", "--documents", "--template-file"})
+"""Options of commands other than transfers whose value is the path of a file that is read, without `file://`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,14 @@ class TypedCommand:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The arguments that may be local paths with files that the command reads; a sync compares its destination."""
+        """The local paths with files that the command reads; a sync compares its destination."""
         transfer = parse_transfer(self.words)
         if transfer is None:
-            return tuple(_path_of(word) for word in self.words[_SERVICE_WORDS:])
+            return tuple(
+                _path_of(value)
+                for name, value in _values(self.words)
+                if name in _PATH_PARAMETERS or value.startswith(_PARAMETER_FILES)
+            )
         places = (transfer.source, transfer.destination if transfer.verb is Verb.SYNC else None)
         return tuple(place.path for place in places if isinstance(place, Local))
 
@@ -62,7 +67,7 @@ class TypedCommand:
     @property
     def parameter_files(self) -> tuple[str, ...]:
         """The files whose contents are a parameter (`file://NAME`)."""
-        return tuple(word[len("file://") :] for word in self.words if word.startswith("file://"))
+        return tuple(_path_of(value) for _, value in _values(self.words) if value.startswith("file://"))
 
 
 def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) -> TypedCommand:
@@ -85,7 +90,7 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
             "leave out --as",
         )
     if stands_for is not None:
-        words = tuple(shlex.split(stands_for))
+        words = _split(stands_for)
         words = words[1:] if words[:1] == ("aws",) else words
     elif client is None:
         raise _not_understood(argv[0], "a definition holds a command of aws-cli")
@@ -102,6 +107,8 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
             "the command has no arguments", fix="write a whole command, e.g. aws s3 sync ./data s3://bucket/x"
         )
     kept, profile = _without_dropped(words)
+    if client is not None:  # as typed: a translated command names no profile
+        _, profile = _without_dropped(tuple(argv[1:]))
     words = _within(kept, folder)
     transfer = parse_transfer(words)
     if transfer is not None and isinstance(transfer.source, Local) and transfer.source.is_stream:
@@ -110,6 +117,15 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
         )
     is_understood = client is not None
     return TypedCommand(argv=tuple(argv), is_understood=is_understood, words=words, profile=profile, blocks=blocks)
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise BadInput(
+            f"--as {command}: not a command line", str(error), "close what is quoted: --as 's3 cp data s3://bucket/x'"
+        ) from error
 
 
 def _client_of(program: str) -> ClientDescriptor | None:
@@ -145,6 +161,18 @@ def _without_dropped(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     return tuple(kept), profile
 
 
+def _values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The words that are no names of options, each with the option before it, if that may be its name."""
+    before = ""
+    for word in words:
+        if not word.startswith("--"):
+            yield before, word
+        elif "=" in word:
+            name, _, value = word.partition("=")
+            yield name, value
+        before = word
+
+
 def _path_of(word: str) -> str:
     """The path in an argument: the argument itself, the value after `=`, or what follows `file://`."""
     value = word.partition("=")[2] if word.startswith("--") else word
@@ -158,7 +186,7 @@ def _within(words: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     transfer = parse_transfer(words)
     places = (transfer.source, transfer.destination) if transfer is not None else ()
     sure = {place.path for place in places if isinstance(place, Local) and not place.is_stream}
-    return (*words[:_SERVICE_WORDS], *(_relative(word, folder, sure) for word in words[_SERVICE_WORDS:]))
+    return tuple(_relative(word, folder, sure) for word in words)
 
 
 def _relative(word: str, folder: Path, sure: set[str]) -> str:

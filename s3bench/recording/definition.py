@@ -22,6 +22,7 @@ from s3bench.recording.masking import Masked, Masker
 from s3bench.recording.objects import listings, objects_read, without_changed
 from s3bench.recording.responses import recorded_responses
 from s3bench.spec.command import Transfer, TransferDirection, Verb, expected_local, parse_transfer
+from s3bench.spec.transfer_options import split_command
 
 _LISTED_SHORT_MIN = 20  # shorter listings of other commands stay as they were, with what clients print of them
 _CHANGES = frozenset({Kind.PUT, Kind.COPY, Kind.START_UPLOAD})
@@ -32,7 +33,7 @@ class Recording:
     """What was recorded: the command, the local files before it, and its requests.
 
     `config` is the text of the user's AWS config file, and `variables` the environment; `known_secrets` are the user's
-    own credentials.
+    own credentials. `skipped_objects` are the files below `--data-dir` whose names are not UTF-8.
     """
 
     command: TypedCommand
@@ -41,6 +42,7 @@ class Recording:
     config: str = ""
     variables: Mapping[str, str]
     known_secrets: tuple[str, ...] = ()
+    skipped_objects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class RecordedDefinition:
 def make_definition(recording: Recording, *, name: str | None) -> RecordedDefinition:
     """The definition of a recording, named `name`, or after its command.
 
-    Raises `BadInput` for a response that no definition can hold.
+    Raises `ClientFailed` for a response that no definition can hold.
     """
     command, exchanges = recording.command, recording.exchanges
     masker = Masker(recording.known_secrets)
@@ -78,6 +80,7 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
         own=command.blocks,
         is_portable=is_portable,
     )
+    masker.learn_command(command.words)
     for text in _texts(recording, own_config):
         masker.learn(text)
     fixtures = RecordedFixtures()
@@ -103,7 +106,7 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
     )
     definition: Json = {
         "name": name or _name_of(command.words, transfer),
-        "command": [masker.masked(word) for word in command.words],
+        "command": masker.masked_command(command.words),
     }
     if transfer is not None and is_portable:
         definition["clients"] = list(_clients_of(transfer, command.words, own_config))
@@ -120,8 +123,7 @@ def make_definition(recording: Recording, *, name: str | None) -> RecordedDefini
 
 
 def _texts(recording: Recording, config: str) -> Iterable[str]:
-    """Every text that goes into the definition."""
-    yield from recording.command.words
+    """Every text that goes into the definition, but for the command."""
     yield config
     yield from (name for name, _ in recording.local.sizes)
     yield from (text for _, text in recording.local.texts)
@@ -156,7 +158,7 @@ def _downloaded(transfer: Transfer | None, exchanges: Iterable[RecordedExchange]
 def _name_of(words: tuple[str, ...], transfer: Transfer | None) -> str:
     """As the shipped benchmarks are named: `s3.sync.upload`, `dynamodb.get-item`."""
     if transfer is None:
-        return ".".join(word for word in words[:2] if word and not word.startswith("-")) or "command"
+        return ".".join(filter(None, split_command(words).words[:2])) or "command"
     if transfer.direction is TransferDirection.DELETE:
         return f"s3.{transfer.verb}"
     return f"s3.{transfer.verb}.{transfer.direction}"

@@ -6,6 +6,8 @@ pieces, so that memory stays bounded; the content of objects is not kept, only i
 
 import contextlib
 import http.client
+import select
+import socket
 import ssl
 import threading
 import zlib
@@ -20,6 +22,7 @@ from s3bench.recording.exchange import BODY_KEPT_BYTES_MAX, Kind, RecordedExchan
 from s3bench.recording.signing import Signer
 from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.server.tls import server_context
+from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE
 from s3bench.s3.transfer_engine import engine_of
 from s3bench.units import counted
 
@@ -35,6 +38,7 @@ _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "expect",
 })  # fmt: skip
 _SIGNED_CHUNKS = "STREAMING-AWS4-"
+_NO_KEYS = "it is signed, and you have no credentials to sign it anew; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
 
 class _RequestCut(Exception):
@@ -43,10 +47,16 @@ class _RequestCut(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """The endpoint behind the recording. With a `signer` each request is signed anew for it."""
+    """The endpoint behind the recording.
+
+    To one that `is_live`, signed requests go signed anew by `signer`, which is `None` if there are no keys. `context`
+    is for connections over TLS.
+    """
 
     url: str
+    is_live: bool = False
     signer: Signer | None = None
+    context: ssl.SSLContext | None = None
 
 
 @dataclass(slots=True)
@@ -171,9 +181,14 @@ class _Connection(BaseHTTPRequestHandler):
     def setup(self) -> None:
         """Prepare the connection to the endpoint behind; it opens with the first request."""
         super().setup()
-        url = urlsplit(self.server.upstream.url)
-        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-        self._behind = kind(url.hostname or "", url.port, timeout=_TIMEOUT_S)
+        upstream = self.server.upstream
+        url = urlsplit(upstream.url)
+        host, port = url.hostname or "", url.port
+        self._behind = (
+            http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_S, context=upstream.context)
+            if url.scheme == "https"
+            else http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+        )
 
     def finish(self) -> None:
         """Close both connections."""
@@ -218,28 +233,40 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _pass(self, number: int) -> None:
         headers = [(name, value) for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP]
-        signer = self.server.upstream.signer
+        upstream = self.server.upstream
+        if upstream.is_live:
+            headers = [item for item in headers if item[0].lower() != "host"]
         region, service = signed_scope({"authorization": self.headers.get("authorization", "")})
         is_chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         body: bytes | None = None
-        if signer is not None and service:
-            if self.headers.get("x-amz-content-sha256", "").startswith(_SIGNED_CHUNKS):
-                self.close_connection = True
-                self._refuse(
-                    501, f"{self.command} {self._target}: each chunk of the body is signed, and cannot be signed anew"
-                )
+        if upstream.is_live and service:
+            why = self._unsignable(service)
+            if why or upstream.signer is None:
+                self._refuse(501, f"{self.command} {self._target}: {why or _NO_KEYS}")
                 return
             if service != "s3":
                 body = b"".join(self._pieces(is_chunked=is_chunked, limit_bytes=_OTHER_BODY_BYTES_MAX))
                 headers = [item for item in headers if item[0].lower() != "content-length"]
                 headers.append(("Content-Length", str(len(body))))
-            headers = signer.signed(self.command, self._target, headers, region=region, service=service, body=body)
+            headers = upstream.signer.signed(
+                self.command, self._target, headers, region=region, service=service, body=body
+            )
         sent = self._send(headers, body, is_chunked=is_chunked and body is None)
         self._answer(number, self._behind.getresponse(), service=service, sent_bytes=sent)
+
+    def _unsignable(self, service: str) -> str:
+        """Why a request to `service` cannot be signed anew for a live endpoint; empty if it can."""
+        if service == EXPRESS_SERVICE:
+            return "directory buckets take the keys of a session, with which it cannot be signed anew"
+        if self.headers.get("x-amz-content-sha256", "").startswith(_SIGNED_CHUNKS):
+            return "each chunk of the body is signed, and cannot be signed anew"
+        return ""
 
     def _send(self, headers: list[tuple[str, str]], body: bytes | None, *, is_chunked: bool) -> int:
         """Send the request to the endpoint behind; gives the size of its body."""
         behind = self._behind
+        if behind.sock is not None and _is_readable(behind.sock):  # endpoints close connections that were idle
+            behind.close()
         behind.putrequest(self.command, self._target, skip_host=True, skip_accept_encoding=True)
         if not any(name.lower() == "host" for name, _ in headers):
             behind.putheader("Host", urlsplit(self.server.upstream.url).netloc)
@@ -372,6 +399,13 @@ class _Connection(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(b"" if self.command == "HEAD" else content)
+
+
+def _is_readable(connection: socket.socket) -> bool:
+    """Whether something came on a connection on which nothing is awaited, such as its end."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _body_of(response: http.client.HTTPResponse) -> Iterator[bytes]:

@@ -42,13 +42,13 @@ class RecordedFixtures:
 
     def add_file(self, name: str, size_bytes: int, text: str | None = None) -> None:
         """Add one file, with its contents where there are any."""
-        if FIXTURE_NAME.check(name) is not None:
-            self.left_out.append(name)
-        elif text is not None:
+        self._tops.add(name.partition("/")[0])
+        if not self._can_be(name):
+            return
+        if text is not None:
             self._literals.append({"name": name, "content": text})
         else:
             self._files.append({"name": name, "size": size_bytes, "fill": "random"})
-        self._tops.add(name.partition("/")[0])
 
     def add_directory(self, name: str, sizes: Iterable[tuple[str, int]]) -> None:
         """Add a directory with files, in the shortest form that says them."""

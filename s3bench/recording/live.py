@@ -3,16 +3,19 @@
 import configparser
 import json
 import signal
+import ssl
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
-from s3bench.clients.environment import FAKE_CREDENTIALS, REGION, check_endpoint_url, own_credentials
+from s3bench.clients.environment import FAKE_CREDENTIALS, REGION, Credentials, check_endpoint_url
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, ClientFailed
+from s3bench.load.session.target import parse_url
 from s3bench.recording.command import TypedCommand
 from s3bench.recording.definition import Recording
 from s3bench.recording.endpoint import RecordingEndpoint, Upstream
@@ -30,6 +33,7 @@ from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
+from s3bench.spec.shape import unencodable
 from s3bench.spec.stored import buckets_of
 from s3bench.system.signals import ending_signals
 
@@ -65,13 +69,13 @@ def record_command(
     Raises `BadInput` before anything runs, and `ClientFailed` if the command fails.
     """
     _check(command, folder, with_contents=with_contents)
-    if behind.url is not None:
-        check_endpoint_url(behind.url)
+    live, secrets = (None, ()) if behind.url is None else _live_upstream(behind.url, command.profile, variables)
+    objects, skipped = _stored(behind.data_dir) if behind.data_dir else ((), ())
     local = read_local_files(command.paths, target=command.target, folder=folder, with_contents=with_contents)
     config = _read(Path(variables.get("AWS_CONFIG_FILE") or Path.home() / ".aws" / "config"))
     with ExitStack() as stack:
         workspaces = stack.enter_context(Workspaces(parent=workspace_parent(variables)))
-        upstream, secrets = _upstream(command, behind, stack, workspaces.root / "emulator")
+        upstream = live or _emulator(command, behind.buckets, objects, stack, workspaces.root / "emulator")
         certificates = None
         if tls:
             directory = workspaces.root / "recording"
@@ -113,6 +117,7 @@ def record_command(
         config=config,
         variables=variables,
         known_secrets=(*secrets, *_own_secrets(variables)),
+        skipped_objects=skipped,
     )
 
 
@@ -143,30 +148,76 @@ def _check(command: TypedCommand, folder: Path, *, with_contents: bool) -> None:
         )
 
 
-def _upstream(
-    command: TypedCommand, behind: Behind, stack: ExitStack, directory: Path
-) -> tuple[Upstream, tuple[str, ...]]:
-    """Start or name the endpoint behind; also gives the user's own keys, which are sent there."""
-    if behind.url is not None:
-        keys = own_credentials()
-        url = behind.url.rstrip("/")
-        return Upstream(url=url, signer=Signer(keys, url=url)), tuple(
-            filter(None, (keys.access_key, keys.secret_key, keys.token))
-        )
+def _live_upstream(url: str, profile: str, variables: Mapping[str, str]) -> tuple[Upstream, tuple[str, ...]]:
+    """The live endpoint at `url`; also gives the user's own keys, which are sent there. Raises `BadInput`."""
+    check_endpoint_url(url)
+    _, _, host = parse_url(url)
+    base = f"{urlsplit(url).scheme}://{host}"
+    keys = _own_keys(profile)
+    upstream = Upstream(
+        url=base,
+        is_live=True,
+        signer=None if keys is None else Signer(keys, url=base),
+        context=_trusting(variables.get("AWS_CA_BUNDLE")) if base.startswith("https:") else None,
+    )
+    return upstream, () if keys is None else tuple(filter(None, (keys.access_key, keys.secret_key, keys.token)))
+
+
+def _own_keys(profile: str) -> Credentials | None:
+    """The user's keys, those of `profile` if the command names one; `None` if there are none, as for public data."""
+    import botocore.session  # noqa: PLC0415 (a tenth of a second, for live endpoints alone)
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
+
+    try:
+        found = botocore.session.Session(profile=profile or None).get_credentials()
+        keys = None if found is None else found.get_frozen_credentials()
+    except (BotoCoreError, ClientError) as error:
+        raise BadInput(
+            "your credentials cannot be used", str(error), "correct --profile and AWS_PROFILE, or run `aws configure`"
+        ) from error
+    if keys is None:
+        return None
+    return Credentials(access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token)
+
+
+def _trusting(ca_bundle: str | None) -> ssl.SSLContext:
+    """What connections to a live endpoint trust: the authorities in `ca_bundle`, the system's without one."""
+    try:
+        return ssl.create_default_context(cafile=ca_bundle or None)
+    except OSError as error:
+        raise BadInput(
+            f"AWS_CA_BUNDLE {ca_bundle} cannot be used",
+            error.strerror or str(error),
+            "set it to a file with certificates in PEM, or unset it",
+        ) from error
+
+
+def _emulator(
+    command: TypedCommand, buckets: Sequence[str], objects: Sequence[StoredFile], stack: ExitStack, directory: Path
+) -> Upstream:
+    """Start the emulator, with `buckets` besides those that the command and `objects` name."""
     directory.mkdir(mode=0o700)
-    objects = tuple(_stored(behind.data_dir)) if behind.data_dir else ()
     named = buckets_of(Definition(name="recorded", command=command.words))
-    buckets = dict.fromkeys((*named, *behind.buckets, *(item.bucket for item in objects)))
+    everything = dict.fromkeys((*named, *buckets, *(item.bucket for item in objects)))
     emulator = stack.enter_context(EmulatorEndpoint(directory=directory))
-    emulator.arm(EmulatorSettings(buckets=tuple(buckets)), objects=objects)
-    return Upstream(url=emulator.url), ()
+    emulator.arm(EmulatorSettings(buckets=tuple(everything)), objects=objects)
+    return Upstream(url=emulator.url)
 
 
-def _stored(data_dir: Path) -> Iterator[StoredFile]:
+def _stored(data_dir: Path) -> tuple[tuple[StoredFile, ...], tuple[str, ...]]:
+    """The files below `data_dir` as objects, and the names of those that cannot be one, since they are not UTF-8."""
+    objects, skipped = [], []
     for path in sorted(data_dir.rglob("*")):
-        bucket, _, key = path.relative_to(data_dir).as_posix().partition("/")
-        if key and path.is_file():
-            yield StoredFile(bucket, key, str(path.resolve()))
+        name = path.relative_to(data_dir).as_posix()
+        bucket, _, key = name.partition("/")
+        if not key or not path.is_file():
+            continue
+        file = str(path.resolve())
+        if unencodable(name) or unencodable(file):
+            skipped.append(name)
+        else:
+            objects.append(StoredFile(bucket, key, file))
+    return tuple(objects), tuple(skipped)
 
 
 def _pointed(

@@ -7,7 +7,7 @@ field, so that names of objects stay different.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from urllib.parse import quote
 
@@ -37,8 +37,10 @@ class Masked(StrEnum):
 
 _NAMES = (
     r"[\w.-]*(?:secret|passw(?:or)?d|passphrase|token|credential|private[-_]?key|api[-_]?key|access[-_]?key|signature"
-    r"|authorization|session[-_]?key|host[-_]?id|request[-_]?id)[\w.-]*"
+    r"|authorization|session[-_]?key|sse-c-(?:copy-source-)?key|sse-?customer-?key|host[-_]?id|request[-_]?id)[\w.-]*"
 )
+_SECRET_OPTION = re.compile(rf"--{_NAMES}", re.IGNORECASE)
+_NO_SECRET_VALUE = re.compile(r"fileb?://.*|[0-9]{1,5}|", re.DOTALL)  # the name of a file, a count, nothing
 _RESOURCES = (
     "acl|ami|aki|cgw|dopt|eigw|eipalloc|eipassoc|eni|eni-attach|fl|fs|fsmt|i|igw|key|lgw|lt|nat|pcx|pl|r|rtb|rtbassoc|sg|"
     "sgr|snap|subnet|tgw|tgw-attach|tgw-rtb|vgw|vol|vpc|vpce|vpn"
@@ -129,6 +131,17 @@ class Masker:
         """Find what has to be masked in `text`."""
         self._by_form(text)
 
+    def learn_command(self, words: Sequence[str]) -> None:
+        """Find what has to be masked in a command: also the values of options whose names say that they are secret."""
+        for _, text, is_secret in _parts(words):
+            self.learn(text)
+            if is_secret:
+                self._replacement(Masked.SECRET, text, _filler)
+
+    def masked_command(self, words: Sequence[str]) -> list[str]:
+        """The words of a command with all that has to be masked replaced."""
+        return [f"{name}{self.masked(text)}" for name, text, _ in _parts(words)]
+
     def masked(self, text: str) -> str:
         """The text with all that has to be masked replaced."""
         if text in self._replacements:
@@ -169,6 +182,19 @@ class Masker:
             self._learned.append(value)
             self._learned.sort(key=len, reverse=True)
         return made
+
+
+def _parts(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    """Each word of a command: the name of a secret option before its `=`, the rest, and whether that is its value."""
+    before = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and _SECRET_OPTION.fullmatch(name):
+            yield f"{name}=", value, not _NO_SECRET_VALUE.fullmatch(value)
+        else:
+            is_value = bool(_SECRET_OPTION.fullmatch(before)) and not word.startswith("--")
+            yield "", word, is_value and not _NO_SECRET_VALUE.fullmatch(word)
+        before = word
 
 
 def _filler(value: str, count: int) -> str:

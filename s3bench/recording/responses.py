@@ -8,7 +8,7 @@ once.
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 
-from s3bench.errors import BadInput
+from s3bench.errors import ClientFailed
 from s3bench.recording.environment import Json, RecordedFixtures
 from s3bench.recording.exchange import Kind, RecordedExchange
 from s3bench.recording.objects import RecordedListing, RecordedObject, can_be_files
@@ -243,7 +243,7 @@ def literal_responses(exchanges: Iterable[RecordedExchange], masked: Mask) -> li
 
 
 def _literal(exchange: RecordedExchange, masked: Mask) -> Json:
-    """Status, headers and body of one response. Raises `BadInput` for a body that is no text."""
+    """Status, headers and body of one response. Raises `ClientFailed` for a body that is no text."""
     headers = {name: masked(value) for name, value in exchange.headers if _is_kept(name)}
     if exchange.method == "HEAD" and exchange.header("content-length"):
         headers["Content-Length"] = exchange.header("content-length")
@@ -266,10 +266,10 @@ def _text_of(exchange: RecordedExchange) -> str:
             return exchange.body.decode()
     except UnicodeDecodeError:
         pass
-    raise BadInput(
+    raise ClientFailed(
         f"the response to {exchange.method} {exchange.path} cannot be kept",
         f"its {exchange.response_bytes} bytes are no text, or too long",
-        "record a command whose responses are text",
+        "nothing was written; record a command whose responses are text",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from s3bench.errors import MachineError
+from s3bench.errors import BadInput, MachineError
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.control import (
     Answer,
@@ -49,7 +49,8 @@ class ServerProcess:
     It listens on the address `host` (an IPv4 or IPv6 address, loopback unless asked otherwise) and `port` (0: a free
     one). `directory` is private to it: certificates and the server's stderr go there. The process ends with the
     context, and by itself when this process dies. With `tls`, `ca_bundle` is what clients must trust; the certificate
-    is good for loopback, `host` and `names`. Entering raises `BadInput` when the address cannot be listened on.
+    is good for loopback, `host` and `names`. Entering raises `BadInput` when the address cannot be listened on, or when
+    no certificate can hold a name.
     """
 
     def __init__(
@@ -106,10 +107,14 @@ class ServerProcess:
         if self._tls:
             try:
                 certificates = write_certificates(self._directory, names=(self.host, *self._names))
-            except (OSError, ValueError) as error:  # ValueError: a name that no certificate can hold
-                raise MachineError(
-                    "the certificate for TLS cannot be made", str(error), "leave TLS out, or choose another host name"
+            except ValueError as error:
+                raise BadInput(
+                    "no certificate for TLS can hold this host name or domain",
+                    str(error),
+                    "leave TLS out, or choose another name",
                 ) from error
+            except OSError as error:
+                raise MachineError("the certificate for TLS cannot be made", str(error), "leave TLS out") from error
             self.ca_bundle = certificates.ca_bundle
             certificate = str(certificates.server)
         stderr = self._stack.enter_context((self._directory / "server-stderr.txt").open("w+b"))

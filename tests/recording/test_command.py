@@ -24,6 +24,11 @@ def test_options_that_run_sets_itself_are_left_out_and_the_profile_is_kept_apart
     assert command.profile == "me"
 
 
+def test_the_profile_of_a_translated_command_is_kept() -> None:
+    argv = ("s5cmd", "--profile", "me", "cp", "a", "s3://b/k")
+    assert parse_command(argv, stands_for=None, folder=Path("/")).profile == "me"
+
+
 def test_paths_get_their_shortest_form(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     assert words("aws", "s3", "sync", "./data/", "s3://b/x", folder=tmp_path) == ("s3", "sync", "data/", "s3://b/x")
@@ -77,3 +82,28 @@ def test_a_command_that_no_definition_can_hold_is_bad_input_with_a_remedy(argv: 
     with pytest.raises(BadInput) as bad:
         words(*argv)
     assert bad.value.fix
+
+
+def files_read(command: str) -> tuple[str, ...]:
+    return parse_command(("aws", *command.split()), stands_for=None, folder=Path("/nowhere")).paths
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("s3 cp a s3://b/k", ("a",)),
+        ("s3api list-objects-v2 --bucket folder", ()),
+        ("s3api get-object --bucket folder --key file out", ()),
+        ("s3api put-object --bucket folder --key k --body file", ("file",)),
+        ("s3api put-object --bucket folder --key k --body=file", ("file",)),
+        ("lambda update-function-code --function-name folder --zip-file fileb://file.zip", ("file.zip",)),
+        ("s3api delete-objects --bucket b --delete=file://keys.json", ("keys.json",)),
+    ],
+)
+def test_a_command_other_than_a_transfer_reads_what_is_named_as_a_file(command: str, files: tuple[str, ...]) -> None:
+    assert files_read(command) == files
+
+
+def test_a_parameter_in_a_file_may_follow_an_equals_sign() -> None:
+    argv = ("aws", "s3api", "put-object", "--cli-input-json=file://p.json")
+    assert parse_command(argv, stands_for=None, folder=Path("/")).parameter_files == ("p.json",)

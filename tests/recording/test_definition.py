@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.clients.registry import known_clients
-from s3bench.errors import BadInput
+from s3bench.errors import ClientFailed
 from s3bench.recording.command import parse_command
 from s3bench.recording.definition import Recording, make_definition
 from s3bench.recording.exchange import RecordedExchange
@@ -213,8 +213,8 @@ def test_the_config_keeps_what_changes_transfers_and_no_credentials() -> None:
     assert not [word for word in ("abcdefghijklmnop", "credential_process", "preferred") if word in text]
 
 
-def test_a_response_that_is_no_text_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="cannot be kept"):
+def test_a_response_that_is_no_text_is_an_error_after_the_run() -> None:
+    with pytest.raises(ClientFailed, match="cannot be kept"):
         recorded("cloudwatch list-metrics", exchange("POST", "/", b"\xff\xfe", service="monitoring"))
 
 
@@ -236,3 +236,27 @@ def test_a_key_with_two_slashes_is_no_file_and_is_listed() -> None:
 def test_clients_that_look_before_they_copy_are_answered_where_the_recorded_one_did_not() -> None:
     definition = recorded("s3 cp s3://b/a s3://b/k", exchange("PUT", "/b/k", copy_source="/b/a"))
     assert {"method": "HEAD", "path": "/b/a"} in [response["match"] for response in definition["responses"]]
+
+
+def test_options_before_the_service_are_not_in_the_name() -> None:
+    definition = recorded("--output json s3api list-buckets", exchange("GET", "/", b"<Buckets/>"))
+    assert definition["name"] == "s3api.list-buckets"
+
+
+def test_a_secret_after_an_option_is_masked_as_one_after_an_equals_sign() -> None:
+    secret = "hunter2hunter2"
+    response = exchange("POST", "/", f"echo of {secret}".encode(), service="secretsmanager")
+    definition = recorded(f"secretsmanager create-secret --name n --secret-string {secret}", response)
+    masked = definition["command"][-1]
+    assert masked != secret
+    assert definition["command"][:-1] == ["secretsmanager", "create-secret", "--name", "n", "--secret-string"]
+    assert definition["responses"][0]["body"] == f"echo of {masked}"
+
+
+def test_a_file_whose_name_is_not_utf_8_is_left_out() -> None:
+    local = LocalFiles(roots=("d",), sizes=(("d/a", 1), ("d/\udcff", 1)), directories=("d",))
+    typed = parse_command(("aws", "s3", "sync", "d", "s3://b/p"), stands_for=None, folder=Path("/nowhere"))
+    recording = Recording(command=typed, exchanges=(exchange("PUT", "/b/p/a"),), local=local, variables={})
+    made = make_definition(recording, name=None)
+    assert made.left_out_files == ("d/\udcff",)
+    assert made.json["environment"]["file_trees"][0]["sizes"] == {"a": 1}

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import queue
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -273,20 +274,92 @@ def test_a_request_without_a_response_when_waiting_ends_is_a_failure(monkeypatch
             passed_on.close()
 
 
-def test_a_body_of_signed_chunks_is_refused_for_a_live_endpoint(
-    emulator: EmulatorEndpoint, connection: Connect
+def signed_for(service: str) -> dict[str, str]:
+    """The headers of a request that is signed with made-up keys."""
+    return {
+        "Authorization": f"AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/{service}/aws4_request, Signature=x",
+        "x-amz-content-sha256": "UNSIGNED-PAYLOAD",
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "target", "why"),
+    [
+        (signed_for("s3") | {"x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"}, "/bucket/k", "each chunk"),
+        (signed_for("s3express"), "/bucket--use1-az4--x-s3?session", "directory buckets"),
+    ],
+    ids=["signed chunks", "session"],
+)
+def test_what_cannot_be_signed_anew_is_refused_for_a_live_endpoint(
+    emulator: EmulatorEndpoint, connection: Connect, headers: dict[str, str], target: str, why: str
 ) -> None:
     signer = Signer(Credentials(access_key="key", secret_key="secret"), url=emulator.url)
-    with RecordingEndpoint(Upstream(url=emulator.url, signer=signer)) as endpoint:
+    with RecordingEndpoint(Upstream(url=emulator.url, is_live=True, signer=signer)) as endpoint:
         client = connection(endpoint)
-        headers = {
-            "Authorization": "AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request, Signature=x",
-            "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
-        }
-        client.request("PUT", "/bucket/k", b"x", headers)
+        client.request("PUT", target, b"x", headers)
         assert client.getresponse().status == 501
         endpoint.settle()
-        assert "signed" in endpoint.failures[0]
+        assert why in endpoint.failures[0]
+        assert endpoint.exchanges == ()
+
+
+def test_only_signed_requests_to_a_live_endpoint_need_credentials(
+    emulator: EmulatorEndpoint, connection: Connect
+) -> None:
+    with RecordingEndpoint(Upstream(url=emulator.url, is_live=True)) as endpoint:
+        client = connection(endpoint)
+        client.request("HEAD", "/bucket")
+        public = client.getresponse()
+        assert (public.status, public.read()) == (200, b"")
+        client.request("HEAD", "/bucket", headers=signed_for("s3"))
+        assert client.getresponse().status == 501
+        endpoint.settle()
+        [failure] = endpoint.failures
+        assert "you have no credentials to sign it anew" in failure
+
+
+@contextlib.contextmanager
+def upstream_that_closes(heard: queue.Queue[bytes], *, count: int) -> Iterator[str]:
+    """The URL of a server that closes each of `count` connections after a response that lets it stay open.
+
+    It says what it got once the connection is closed.
+    """
+
+    def serve() -> None:
+        for _ in range(count):
+            connection, _ = listener.accept()
+            with connection:
+                head = connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            heard.put(head)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(LIMIT_S)
+        server = threading.Thread(target=serve)
+        server.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.join()
+
+
+def test_a_connection_that_the_endpoint_behind_closed_meanwhile_is_opened_again(connection: Connect) -> None:
+    heard: queue.Queue[bytes] = queue.Queue()
+    with upstream_that_closes(heard, count=2) as url, RecordingEndpoint(Upstream(url=url)) as endpoint:
+        client = connection(endpoint)
+        for key in (b"first", b"second"):
+            client.request("GET", f"/bucket/{key.decode()}")
+            assert client.getresponse().read() == b""
+            assert heard.get(timeout=LIMIT_S).startswith(b"GET /bucket/%b " % key)
+        endpoint.settle()
+        assert endpoint.failures == ()
+        assert len(endpoint.exchanges) == 2
+
+
+def test_a_live_endpoint_gets_its_own_host_from_an_unsigned_request_too(connection: Connect) -> None:
+    heard: queue.Queue[bytes] = queue.Queue()
+    with upstream_that_closes(heard, count=1) as url, RecordingEndpoint(Upstream(url=url, is_live=True)) as endpoint:
+        connection(endpoint).request("GET", "/bucket/k")
+        lines = heard.get(timeout=LIMIT_S).lower().split(b"\r\n")
+        assert [line for line in lines if line.startswith(b"host:")] == [f"host: {urlsplit(url).netloc}".encode()]
 
 
 def test_it_listens_over_tls(emulator: EmulatorEndpoint, tmp_path: Path) -> None:

@@ -125,3 +125,33 @@ def test_account_numbers_keep_their_form_and_difference(one: str, other: str) ->
     found = re.findall("[0-9]{12}", clean)
     assert len(found) == 2
     assert (found[0] == found[1]) == (one == other)
+
+
+def masked_command(*words: str) -> list[str]:
+    masker = Masker()
+    masker.learn_command(words)
+    return masker.masked_command(words)
+
+
+@pytest.mark.parametrize("name", ["--secret-string", "--master-user-password", "--sse-c-key", "--sse-customer-key"])
+@pytest.mark.parametrize("value", ["hunter2hunter2", "short", "with, comma", '{"user": "me"}', "*true"])
+def test_all_that_follows_a_secret_option_is_masked(name: str, value: str) -> None:
+    [_, after] = masked_command(name, value)
+    [joined] = masked_command(f"{name}={value}")
+    assert joined == f"{name}={after}"
+    assert after != value
+    assert len(after) == len(value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--sse-c-key", "fileb://sse.key"),
+        ("--sse-c-key=fileb://sse.key",),
+        ("--max-tokens", "1000"),
+        ("--manage-master-user-password", "--db-name", "name"),
+        ("--query", "SecretString"),
+    ],
+)
+def test_names_of_files_counts_and_other_options_stay(words: tuple[str, ...]) -> None:
+    assert masked_command(*words) == list(words)

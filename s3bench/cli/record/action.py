@@ -1,8 +1,9 @@
 """Runs `s3bench record`: checks the options, records, writes the definition, and tells what it has."""
 
+import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +56,9 @@ def record(options: RecordOptions) -> None:
     made = make_definition(recording, name=options.name)
     _check_definition(made.text)
     if options.output is None:
-        print_whole(made.text.encode())
+        print_whole(made.text.encode(), is_measured=True)
     else:
-        write_whole(made.text.encode(), options.output)
+        write_whole(made.text.encode(), options.output, is_measured=True)
     for line in _summary(recording, made, options.output):
         click.echo(f"s3bench: {visible(line)}", err=True)
 
@@ -83,6 +84,8 @@ def _check(options: RecordOptions) -> None:
             f"--endpoint-url {options.endpoint_url}: not a URL",
             fix="write it with its scheme, e.g. http://127.0.0.1:9000",
         )
+    if options.name is not None:
+        _check_name(options.name)
     check_bucket_names(options.buckets)
     if options.data_dir is not None and not options.data_dir.is_dir():
         raise BadInput(f"--data-dir {options.data_dir}: no such directory", fix="pass an existing directory")
@@ -92,6 +95,15 @@ def _check(options: RecordOptions) -> None:
             "its subdirectories are the buckets",
             f"put the files into {options.data_dir / 'BUCKET'}",
         )
+
+
+def _check_name(name: str) -> None:
+    try:
+        parse_definitions(json.dumps([{"name": name, "command": ["s3", "ls"]}]), "--name", known_clients())
+    except BadDefinitions as bad:
+        raise BadInput(
+            f"--name {name}: not a name for a benchmark", f"it {bad.problems[0].what}", bad.problems[0].fix
+        ) from bad
 
 
 def _check_definition(text: str) -> None:
@@ -112,16 +124,19 @@ def _summary(recording: Recording, made: RecordedDefinition, output: Path | None
     yield f"recorded {count} request{'' if count == 1 else 's'} ({requests}), sent by the engine {', '.join(engines)}"
     if made.masked:
         yield f"masked: {', '.join(f'{kind} ({count})' for kind, count in made.masked.items())}"
+    if recording.skipped_objects:
+        yield f"warning: not served, since their names are not UTF-8: {_first(recording.skipped_objects)}"
     if made.left_out_keys:
         yield f"left out of the config: {', '.join(made.left_out_keys)}"
     if made.left_out_files:
-        names = ", ".join(made.left_out_files[:_NAMED_MAX])
-        more = len(made.left_out_files) - _NAMED_MAX
-        yield (
-            f"warning: left out, since a definition cannot have files of such names: {names}"
-            f"{f' and {more} more' if more > 0 else ''}"
-        )
+        names = _first(made.left_out_files)
+        yield f"warning: left out, since a definition cannot have files of such names: {names}"
     usual = [client.name for client in known_clients().values() if client.is_default]
     clients = ", ".join(made.json.get("clients", usual))
     where = str(output) if output is not None else "the definition"
     yield f"{where} runs on {clients}" + (f": s3bench run {output}" if output is not None else "")
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED_MAX
+    return ", ".join(names[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -21,6 +21,7 @@ from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint
 from s3bench.s3.network.model import describe
+from s3bench.s3.server.recorder import RECORDS_MAX
 from s3bench.spec.definition import DEFAULT_RESPONSES
 from s3bench.spec.listing import expand_listings
 
@@ -59,7 +60,8 @@ def serve(options: ServeOptions) -> None:
             drained = server.drain(requests_max=per_poll)
             log.update(drained)
             pending = drained.pending
-        log.update(server.drain(requests_max=per_poll))
+        # All at once: what is still kept at the end would be counted twice, here and in the wire log.
+        log.update(server.drain(requests_max=per_poll and RECORDS_MAX))
         log.end(server.collect(), ended_s=time.monotonic())
 
 

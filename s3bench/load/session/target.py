@@ -48,7 +48,7 @@ def find_target(
     addresses: list[tuple[str, int]] = []
     hosts: list[str] = []
     for url in urls:
-        name, port, host = _parse_url(url)
+        name, port, host = parse_url(url)
         name = f"{bucket}.{name}" if virtual_hosts else name
         try:
             found = look_up(name, port)
@@ -79,8 +79,11 @@ def find_target(
     )
 
 
-def _parse_url(url: str) -> tuple[str, int, str]:
-    """Take a URL apart: name, port, and the Host field, which leaves out a port that is the scheme's own."""
+def parse_url(url: str) -> tuple[str, int, str]:
+    """Take the http:// or https:// URL of an endpoint apart: name, port, and the Host field.
+
+    That field leaves out a port that is the scheme's own. Raises `BadInput`.
+    """
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port

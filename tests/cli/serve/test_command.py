@@ -259,6 +259,24 @@ class TestLog:
         assert {request["event"] for request in requests} == {"request"}
         assert (fault["event"], totals["event"], totals["requests"]) == ("fault", "totals", 1400)
 
+    def test_the_totals_count_each_request_of_a_last_burst_once(self, serve: Serve) -> None:
+        with serve("--json", "--log", "json") as serving:
+            announced = json.loads(serving.first)
+            os.kill(announced["pid"], signal.SIGSTOP)  # it reads no log while the server serves on
+            with socket.create_connection((announced["host"], announced["port"]), timeout=LIMIT_S) as client:
+                for start in range(0, 1400, 700):
+                    client.sendall(
+                        b"".join(b"HEAD /b/%d HTTP/1.1\r\nHost: x\r\n\r\n" % (start + i) for i in range(700))
+                    )
+                answers = bytearray()
+                while answers.count(b"HTTP/1.1 ") < 1400:
+                    answers += client.recv(1 << 20)
+            os.kill(announced["pid"], signal.SIGTERM)
+            os.kill(announced["pid"], signal.SIGCONT)
+            *requests, totals = [json.loads(line) for line in serving.stderr.read().splitlines()]
+            serving.wait()
+        assert (len(requests), totals["event"], totals["requests"]) == (1400, "totals", 1400)
+
     def test_a_client_that_speaks_tls_to_a_plain_server_is_refused_at_once_and_told_of(self, serve: Serve) -> None:
         with serve() as serving:
             with pytest.raises(urllib.error.URLError, match="SSL"):
@@ -368,6 +386,7 @@ class TestRefusing:
             (("--memory-limit", "0"), 'is "0", which is not above 0'),
             (("--region", ""), "--region is empty"),
             (("--domain", " "), "--domain is empty"),
+            (("--tls", "--domain", "x_y"), "no certificate for TLS can hold this host name or domain"),
             (("--network", "ec2:c5.lrge"), "ec2:c5.large"),
             (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
             (("--host", ""), "--host"),

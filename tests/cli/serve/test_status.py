@@ -53,3 +53,12 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines_alone(monkeypatch: py
         status.say(["GET /key 200"])
         status.count(COUNTERS)
     assert terminal.getvalue() == "GET /key 200\n"
+
+
+def test_the_name_of_an_emoji_in_a_key_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with status_for_stderr() as status:
+        status.say(["GET /users:id:1 200"])
+    assert "/users:id:1" in terminal.getvalue()
