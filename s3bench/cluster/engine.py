@@ -82,7 +82,7 @@ def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpo
 
     For a suite, which takes whole machines, Ray runs nothing else on them meanwhile. The processes end with the
     context. `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput`
-    without Ray, without a cluster, and if too few machines have a free core.
+    without Ray, without a cluster, and if too few machines have a core.
     """
     ray = _imported()
     with contextlib.ExitStack() as stack:
@@ -93,15 +93,19 @@ def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpo
         there = [node for node in alive if node["Resources"].get("CPU", 0) >= 1]
         wanted = nodes or len(there)
         lost = len(known) - len(alive)
-        if not 1 <= wanted <= len(there):
+        why = f"Ray lost {_counted(lost, 'other ')}" if lost else ""
+        if not there:
+            raise BadInput("the cluster has no node with a core", why, "start Ray on more machines (docs/cluster.md)")
+        if wanted > len(there):
             raise BadInput(
-                f"--nodes {wanted} is too many: the cluster has {_counted(len(there))} with a free core",
-                f"Ray lost {_counted(lost, 'other ')}" if lost else "",
+                f"--nodes {wanted} is too many: the cluster has {_counted(len(there))} with a core",
+                why,
                 fix="start Ray on more machines (docs/cluster.md), or use fewer --nodes",
             )
         is_alone = purpose is NodePurpose.SUITE
         assert nodes is None or not is_alone
-        group = _reserved(ray, [node["Resources"]["CPU"] if is_alone else 1 for node in there[:wanted]], stack)
+        cores = [node["Resources"]["CPU"] if is_alone else 1 for node in there[:wanted]]
+        group = _reserved(ray, cores, stack, is_alone=is_alone)
         bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
         hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
@@ -142,16 +146,16 @@ def _reach(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
 
 
-def _reserved(ray: ModuleType, cores: Sequence[float], stack: contextlib.ExitStack) -> Any:
+def _reserved(ray: ModuleType, cores: Sequence[float], stack: contextlib.ExitStack, *, is_alone: bool) -> Any:
     """A placement group with the given cores on as many different machines."""
     group = ray.util.placement_group([{"CPU": count} for count in cores], strategy="STRICT_SPREAD")
     stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
         raise BadInput(
-            f"{len(cores)} nodes with {'a free core' if max(cores) <= 1 else 'all cores free'} were not available "
+            f"{_counted(len(cores))} with {'all cores free' if is_alone else 'a free core'} could not be reserved "
             f"within {_PLACE_S:g} s",
             "other work occupies the cores of the cluster (see `ray status`)",
-            "wait for it to end, or use fewer --nodes",
+            "wait for it to end, or stop it" if is_alone else "wait for it to end, or use fewer --nodes",
         )
     return group
 

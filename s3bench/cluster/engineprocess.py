@@ -31,10 +31,10 @@ _CHANNEL_S = 5.0
 
 
 class EngineNodeGroup:
-    """The nodes behind an engine process; implements `NodeGroup`. `hosts` are their addresses, in the nodes' order.
+    """The nodes behind an engine process; implements `StoppableNodeGroup`. `hosts` are their addresses, in order.
 
     If the process ends, all nodes are gone; if it hangs, they do not respond. Making it waits until the engine has
-    placed its processes; if that `is_over` before, the process is killed and `KeyboardInterrupt` is raised.
+    placed its processes. If that or a call `is_over` before, the process is killed and `KeyboardInterrupt` is raised.
     """
 
     def __init__(self, process: ChildProcess, *, is_over: Callable[[], bool] = lambda: False) -> None:
@@ -48,8 +48,15 @@ class EngineNodeGroup:
         self.nodes = len(connected.hosts)
         self.facts: Mapping[str, object] = connected.facts
 
-    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Call a method on several nodes at once; see `NodeGroup.call`."""
+    def call(
+        self,
+        method: str,
+        arguments: Mapping[int, tuple[object, ...]],
+        *,
+        limit_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Mapping[int, Any]:
+        """Call a method on several nodes at once; see `StoppableNodeGroup.call`."""
         if not arguments:
             return {}
         until_s = time.monotonic() + limit_s + _SLACK_S
@@ -57,7 +64,7 @@ class EngineNodeGroup:
             if self._is_owed and self._receive(until_s) is None:
                 return {}
             self._channel.send(NodeCall(method=method, arguments=dict(arguments), limit_s=limit_s), limit_s=_CHANNEL_S)
-            message = self._receive(until_s)
+            message = self._receive_in_turns(until_s, is_over)
         except ChannelClosed:
             return dict.fromkeys(arguments, NodeGone(self._last_words()))
         if message is None:
@@ -67,14 +74,8 @@ class EngineNodeGroup:
 
     def _connected(self, is_over: Callable[[], bool]) -> Connected:
         """Wait until the engine has placed its processes. Raises `BadInput`."""
-        until_s = time.monotonic() + CONNECT_S
         try:
-            while (message := self._receive(min(until_s, time.monotonic() + _TURN_S))) is None:
-                if is_over():
-                    self._process.kill()  # it waits for Ray, and would not leave in an orderly way either
-                    raise KeyboardInterrupt
-                if time.monotonic() > until_s:
-                    break
+            message = self._receive_in_turns(time.monotonic() + CONNECT_S, is_over)
         except ChannelClosed:
             raise BadInput("no usable Ray cluster", self._last_words()) from None
         if message is None:
@@ -85,6 +86,16 @@ class EngineNodeGroup:
         if isinstance(message, RemoteError):
             raise message.error()
         assert isinstance(message, Connected), message
+        return message
+
+    def _receive_in_turns(self, until_s: float, is_over: Callable[[], bool]) -> EngineMessage | None:
+        """The next message, or `None` if none has started to arrive by then."""
+        while (message := self._receive(min(until_s, time.monotonic() + _TURN_S))) is None:
+            if is_over():
+                self._process.kill()  # it waits for Ray, and would not leave in an orderly way either
+                raise KeyboardInterrupt
+            if time.monotonic() >= until_s:
+                break
         return message
 
     def _receive(self, until_s: float) -> EngineMessage | None:

@@ -3,7 +3,7 @@
 A call goes to many nodes at once and names a method of `WorkerNode` or `SuiteNode`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,3 +31,17 @@ class NodeGroup(Protocol):
 
         A node that does not respond within `limit_s` is missing from the result; the call may still have reached it.
         """
+
+
+class StoppableNodeGroup(NodeGroup, Protocol):
+    """A node group whose calls can be given up before their limit."""
+
+    def call(
+        self,
+        method: str,
+        arguments: Mapping[int, tuple[object, ...]],
+        *,
+        limit_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Mapping[int, Any]:
+        """See `NodeGroup.call`. Raises `KeyboardInterrupt` soon after it `is_over`, and all nodes may be gone then."""

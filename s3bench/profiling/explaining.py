@@ -21,7 +21,7 @@ from s3bench.profiling.counting import count_calls
 from s3bench.profiling.difference import time_differences
 from s3bench.profiling.explanation import CPU_METRICS, PAIRS_MIN, RUNS_MIN, Cause, ChangeInterval, Explanation
 from s3bench.profiling.joining import joined, narrowed, suspected_places
-from s3bench.profiling.live import Profiler, SampledSide, find_python_profiler, sample_stacks
+from s3bench.profiling.live import Profiler, SampledSide, failure_words, find_python_profiler, run_failed, sample_stacks
 from s3bench.profiling.memory import profile_memory
 from s3bench.profiling.observed_change import ObservedChange
 from s3bench.profiling.paired_change import paired_change
@@ -156,16 +156,17 @@ class Explainer:
             self._note("stacks were not sampled", profiler)
             return nothing
         rate_hz = max(COMPARING_HZ, profiler.rate_hz)
-        sides = self._rounds(change, dataclasses.replace(profiler, rate_hz=rate_hz))
-        if isinstance(sides, Failure):
-            self._note("stacks were not sampled", sides)
+        sides, failure = self._rounds(change, dataclasses.replace(profiler, rate_hz=rate_hz))
+        if failure is not None:
+            self._notes.append(failure if sides else f"stacks were not sampled: {failure}")
+        if not sides:
             return nothing
         self._notes += dict.fromkeys(warning for side in sides for warning in side.warnings)
         baseline, candidate = (side.profile for side in sides)
         whole, interval = _plain_change(sides, change.metric) if change.change is None else (change.change, None)
         found = time_differences(baseline, candidate, suspected=suspected_places(counted, (baseline, candidate)))
         if found.incomparable:
-            fix = f"; {self.fix}" if self.fix and len(candidate.runs) < RUNS_MIN else ""
+            fix = f"; {self.fix}" if self.fix and failure is None and len(candidate.runs) < RUNS_MIN else ""
             self._notes.append(f"times were not compared: {found.incomparable}{fix}")
         timed = _Found(
             change=whole,
@@ -177,12 +178,12 @@ class Explainer:
         )
         return timed.with_shares() if change.unit is Unit.SECONDS else timed
 
-    def _rounds(self, change: ObservedChange, profiler: Profiler) -> tuple[SampledSide, ...] | Failure:
-        """Sample both sides until there is no time for another round."""
+    def _rounds(self, change: ObservedChange, profiler: Profiler) -> tuple[tuple[SampledSide, ...], str | None]:
+        """Sample both sides until there is no time for another round; with what failed, if that ended it."""
         by_metric = Sampled.CPU_TIME if change.metric in CPU_METRICS else Sampled.WALL_TIME
-        sides: tuple[SampledSide, ...] | Failure = ()
+        sides: tuple[SampledSide, ...] = ()
         started_s, longest_s = self.now(), 0.0
-        for number, sides in enumerate(
+        for number, found in enumerate(
             sample_stacks(
                 (change.baseline, change.candidate),
                 change.settings,
@@ -193,16 +194,19 @@ class Explainer:
             ),
             start=1,
         ):
+            if isinstance(found, Failure):
+                return sides, run_failed(number, found)
+            sides = found
             self.say(number)
             ended_s = self.now()
             longest_s = max(longest_s, ended_s - started_s)
-            if isinstance(sides, Failure) or number >= self.pairs_max or ended_s + longest_s >= change.until_s:
+            if number >= self.pairs_max or ended_s + longest_s >= change.until_s:
                 break
             started_s = ended_s
-        return sides
+        return sides, None
 
     def _note(self, what: str, found: Failure | Unavailable) -> None:
-        self._notes.append(f"{what}: {found.what if isinstance(found, Failure) else found}")
+        self._notes.append(f"{what}: {failure_words(found) if isinstance(found, Failure) else found}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,6 +142,16 @@ def sample_stacks(
         )
 
 
+def run_failed(number: int, failure: Failure) -> str:
+    """That a run of the round `number` failed, which ended the sampling."""
+    return f"run {number} failed: {failure_words(failure)}"
+
+
+def failure_words(failure: Failure) -> str:
+    """What failed and why, in one line."""
+    return " ".join("; ".join(filter(None, (failure.what, failure.why))).split())
+
+
 def import_roots(client: FoundClient) -> ImportRoots:
     """The directories that a client imports from, as far as they are known, and those of what is ours in it."""
     words = script_words(client.executable)

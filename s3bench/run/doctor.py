@@ -23,7 +23,8 @@ from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.run.machine import MachineFacts, is_busy
 from s3bench.run.owner import workspace_parent
-from s3bench.run.perf import find_perf
+from s3bench.run.perf import Perf, find_perf
+from s3bench.run.py_spy import find_py_spy
 from s3bench.run.tracing import find_tracer
 from s3bench.s3.server.fast_path import fast_path
 from s3bench.system.portable import IS_PORTABLE
@@ -128,7 +129,8 @@ def tool_findings() -> tuple[MachineFinding, ...]:
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
         _tool("machine speed", probe, "the gate takes the speed of the machine out of times"),
         _tool("server in C", _fast_path(), "the stub and the emulator take less CPU time for small requests"),
-        _tool("perf", find_perf(), "`s3bench profile` samples programs that are not written in Python, such as s5cmd"),
+        _tool("py-spy", find_py_spy(), "`s3bench profile` and a gate that FAILs show where Python clients spend time"),
+        _perf(find_perf()),
         _library("altair", extra="charts", adds="charts in HTML pages"),
         _library("ray", extra="cluster", adds="`s3bench run --cluster` and `s3bench load --cluster`"),
         _library("psycopg", extra="postgresql", adds="a history in PostgreSQL"),
@@ -298,6 +300,13 @@ def _tool(name: str, found: object, adds: str) -> MachineFinding:
         remedy = found.fix or "none known here; use another machine for it"
         return MachineFinding(subject=name, found=reason, severity=Severity.MISSING, effect=adds, remedy=remedy)
     return MachineFinding(subject=name, found="works")
+
+
+def _perf(found: Perf | Unavailable) -> MachineFinding:
+    if isinstance(found, Perf) and found.warnings:
+        remedy = "run as root, or sysctl kernel.perf_event_paranoid=1"
+        return _check("perf", "works in user space", Severity.NOTE, "; ".join(found.warnings), remedy)
+    return _tool("perf", found, "`s3bench profile` samples programs that are not written in Python, such as s5cmd")
 
 
 def _library(module: str, *, extra: str, adds: str) -> MachineFinding:

@@ -3,6 +3,7 @@
 It is anonymous: numbers and sizes, no names. Versions: 1, the first.
 """
 
+from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
 import msgspec
@@ -28,8 +29,8 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class SizesDocument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`sizes` are pairs of a size and how many files have it.
 
-    `size_error_max` is the largest relative error of a file's size, 0 if all sizes are exact. Number, bytes, the
-    quantiles named here and the largest file are always exact.
+    `size_error_max` is the largest relative error of a file's size, rounded up; 0 if all sizes are exact. Number,
+    bytes, the quantiles named here and the largest file are always exact.
     """
 
     kind: Literal["file-sizes"] = KIND
@@ -66,7 +67,7 @@ class SizesDocument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             p90_bytes=sizes.quantile(0.9),
             p99_bytes=sizes.quantile(0.99),
             largest_bytes=sizes.largest_bytes,
-            size_error_max=round(error_between(sizes, condensed), 6),
+            size_error_max=_rounded_up(error_between(sizes, condensed)),
             left_out=left_out,
             sizes=condensed.counts,
         )
@@ -93,7 +94,7 @@ def is_sizes_document(content: bytes) -> bool:
     """Whether `content` says that it is such a document, of whatever version."""
     try:
         return msgspec.json.decode(content, type=_Head).kind == KIND
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return False
 
 
@@ -113,6 +114,10 @@ def parse_sizes(content: bytes, *, source: str) -> SizesDocument:
     if fault := _fault(document):
         raise BadInput(f"{source} contradicts itself", fault, _FIX)
     return document
+
+
+def _rounded_up(error: float) -> float:
+    return float(Decimal(str(error)).quantize(Decimal("1e-6"), ROUND_CEILING))
 
 
 def _fault(document: SizesDocument) -> str | None:

@@ -10,7 +10,7 @@ from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
 
 
-def describe(*words: str | Path, stdin: str | None = None) -> Result:
+def describe(*words: str | Path, stdin: str | bytes | None = None) -> Result:
     return CliRunner().invoke(s3bench_command, ["describe", *map(str, words)], input=stdin)
 
 
@@ -43,8 +43,21 @@ def test_an_empty_path_is_not_the_current_directory(monkeypatch: pytest.MonkeyPa
     assert (done.stdout, done.exception.fix) == ("", "for the current directory, write: s3bench describe .")
 
 
-@pytest.mark.parametrize("stdin", ["", "garbage\n", "{}", f"2026-01-01 00:00:00 {'9' * 23} a\n"])
-def test_what_cannot_be_described_is_bad_input_and_writes_nothing(stdin: str) -> None:
+@pytest.mark.parametrize(
+    ("smallest", "step", "error_max", "words"),
+    [(10**9, 4, 1e-6, "within 0.00010%"), (10**6, 7, 7e-6, "within 0.00070%"), (1000, 2, 0.001129, "within 0.12%")],
+)
+def test_the_error_of_condensed_sizes_is_rounded_up_and_never_to_exact(
+    smallest: int, step: int, error_max: float, words: str
+) -> None:
+    sizes = (smallest + number * step for number in range(400))
+    done = describe("-", stdin="".join(f"2026-01-01 00:00:00 {size} {size}\n" for size in sizes))
+    assert json.loads(done.stdout)["size_error_max"] == error_max
+    assert f"sizes {words}\n" in done.stderr
+
+
+@pytest.mark.parametrize("stdin", ["", "garbage\n", "{}", f"2026-01-01 00:00:00 {'9' * 23} a\n", b'{"kind": "\xff"}'])
+def test_what_cannot_be_described_is_bad_input_and_writes_nothing(stdin: str | bytes) -> None:
     done = describe("-", stdin=stdin)
     assert isinstance(done.exception, BadInput)
     assert done.stdout == ""

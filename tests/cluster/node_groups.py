@@ -4,7 +4,7 @@ Both keep the promises of `s3bench.cluster.node_group.NodeGroup`; the same is as
 """
 
 import threading
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,15 @@ class LocalNodeGroup:
         self.silent: set[int] = set()
         self.gone: set[int] = set()
 
-    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
-        del limit_s
+    def call(
+        self,
+        method: str,
+        arguments: Mapping[int, tuple[object, ...]],
+        *,
+        limit_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> dict[int, Any]:
+        del limit_s, is_over
         answers: dict[int, Any] = {}
         for node, words in arguments.items():
             if node in self.gone:

@@ -105,6 +105,18 @@ def test_a_stop_ends_the_wait_for_a_cluster_and_the_process_with_it(stack: ExitS
     assert code == -signal.SIGKILL
 
 
+def test_a_stop_ends_the_wait_for_a_response_and_the_process_with_it(stack: ExitStack) -> None:
+    engine = Engine(stack)
+    node_group = engine.node_group
+    os.kill(engine.process.pid, signal.SIGSTOP)
+    stops = iter((False, True))
+    with pytest.raises(KeyboardInterrupt):
+        node_group.call("look", TOLD, limit_s=600, is_over=lambda: next(stops))
+    code, _ = engine.process.how_it_ended()
+    assert code == -signal.SIGKILL
+    assert all(isinstance(each, NodeGone) for each in node_group.call("close", TOLD, limit_s=20).values())
+
+
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
     with pytest.raises(BadInput, match=r"--cluster ray://127\.0\.0\.1:1: no usable Ray cluster") as raised:  # noqa: SIM117

@@ -212,7 +212,7 @@ def test_a_node_that_is_lost_is_an_error_and_the_other_ones_data_are_whole(
         code, said = running.ended()
         refused, why = run(*PUTS, "-d", "1s", "--nodes", "2").ended()
     assert refused == ExitCode.BAD_INPUT
-    assert "--nodes 2 is too many: the cluster has 1 node with a free core" in why
+    assert "--nodes 2 is too many: the cluster has 1 node with a core" in why
     assert "Ray lost 1 other node" in why
     assert code == ExitCode.CLIENT_FAILED, said
     document = running.document

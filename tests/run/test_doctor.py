@@ -18,6 +18,7 @@ from s3bench.run.doctor import (
 )
 from s3bench.run.inspection import Unavailable
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
+from s3bench.run.perf import Perf
 from tests.run.test_machine import quiet, write
 
 AROUND = Surroundings(
@@ -162,6 +163,23 @@ def test_a_perf_that_may_not_sample_has_its_remedy(monkeypatch: pytest.MonkeyPat
     perf = of(tool_findings(), "perf")
     assert (perf.severity, perf.found, perf.remedy) == (Severity.MISSING, "not permitted", "run as root")
     assert "s5cmd" in perf.effect
+
+
+def test_a_perf_that_may_not_sample_the_kernel_is_noted_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_perf", lambda: Perf(executable="perf", event="cpu-clock:u"))
+    perf = of(tool_findings(), "perf")
+    assert perf.severity is Severity.NOTE
+    assert "kernel is not sampled" in perf.effect
+    assert "perf_event_paranoid=1" in perf.remedy
+    monkeypatch.setattr(doctor, "find_perf", lambda: Perf(executable="perf"))
+    assert of(tool_findings(), "perf") == MachineFinding(subject="perf", found="works")
+
+
+def test_a_py_spy_that_may_not_trace_has_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_py_spy", lambda: Unavailable(reason="not permitted", fix="add SYS_PTRACE"))
+    py_spy = of(tool_findings(), "py-spy")
+    assert (py_spy.severity, py_spy.found, py_spy.remedy) == (Severity.MISSING, "not permitted", "add SYS_PTRACE")
+    assert "s3bench profile" in py_spy.effect
 
 
 def test_a_tool_that_does_not_work_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

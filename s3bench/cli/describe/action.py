@@ -1,6 +1,7 @@
 """Prints the sizes of files as a document, and a summary of it on stderr."""
 
 import sys
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 
 import click
@@ -34,5 +35,6 @@ def _from_stdin() -> DescribedFiles:
 
 def _summary(found: DescribedFiles) -> str:
     error, folders = found.document.size_error_max, found.document.folders
-    exact = f"sizes within {error:.1%}" if error else "all sizes exact"
+    percent = Context(prec=2, rounding=ROUND_CEILING).create_decimal(100 * Decimal(str(error)))
+    exact = f"sizes within {percent:f}%" if error else "all sizes exact"
     return f"{sizes_words(found.sizes)}; {folders:,} folder{'' if folders == 1 else 's'}; {exact}"

@@ -23,7 +23,7 @@ from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.plan import parse_client_spec, title
 from s3bench.errors import BadInput, ClientFailed, MachineError
 from s3bench.profiling.explaining import Explainer
-from s3bench.profiling.live import Profiler, SampledSide, find_profiler, sample_stacks
+from s3bench.profiling.live import Profiler, SampledSide, find_profiler, run_failed, sample_stacks
 from s3bench.profiling.observed_change import ObservedChange, ProfiledSide
 from s3bench.profiling.record import ClientMemory, ClientProfile, ProfileRecord, encode_profile
 from s3bench.profiling.stack_formats import collapsed, speedscope
@@ -50,11 +50,11 @@ def profile(options: ProfileOptions) -> None:
         if path is not None:
             check_output(path, force=options.force)
     specs = [parse_client_spec(text) for text in options.clients]
+    if options.memory:
+        refuse_native(specs)
     definition = _definition(options, specs)
     with ticker_for("runs", quiet=options.quiet) as progress:
         clients = found_clients(specs, progress)
-        if options.memory:
-            refuse_native(clients)
         profiler = None if options.memory else _profiler(options, clients)
         add = _with_memory if profiler is None else partial(_with_stacks, profiler)
         origin = machine_origin()
@@ -74,7 +74,9 @@ def profile(options: ProfileOptions) -> None:
             with bench.workspace(definition.environment) as runner_of:
                 sides = [ProfiledSide(runner=runner_of(definition, client)) for client in clients]
                 for side in sides:  # the page cache is warm then, and the byte-code compiled
-                    _refuse_failure(side.runner.run_once(0, options.settings, "warm-up"))
+                    warm_up = side.runner.run_once(0, options.settings, "warm-up")
+                    if isinstance(warm_up, Failure):
+                        raise ClientFailed(warm_up.what, warm_up.why)
                 record = add(record, options, sides, directory, progress)
     _write(options, record)
 
@@ -144,12 +146,12 @@ def _with_stacks(
     progress: Ticker,
 ) -> ProfileRecord:
     if len(sides) == 1:
-        sampled = _one(profiler, options, sides[0], directory, progress)
+        sampled, warnings = _one(profiler, options, sides[0], directory, progress)
         label = sides[0].runner.client.label
         alone = ClientProfile(client=label, stacks=sampled.profile, plain_times=sampled.plain_times)
-        for line in sampled.warnings:
+        for line in warnings:
             progress.say(f"warning: {line}")
-        return replace(record, profiles=(alone,), warnings=(*record.warnings, *sampled.warnings))
+        return replace(record, profiles=(alone,), warnings=(*record.warnings, *warnings))
     sampled_time = _sampled(options, profiler)
     explainer = Explainer(
         directory=directory,
@@ -185,25 +187,27 @@ def _with_stacks(
 
 def _one(
     profiler: Profiler, options: ProfileOptions, side: ProfiledSide, directory: Path, progress: Ticker
-) -> SampledSide:
-    """Sample until the shares of the largest functions are known, or the runs or the time are used up."""
+) -> tuple[SampledSide, tuple[str, ...]]:
+    """Sample until the shares of the largest functions are known, or the runs or the time are used up; with warnings.
+
+    A run that fails ends it with a warning, since those before it count.
+    """
     until_s = monotonic() + options.max_time
     plain_runs = min(_PLAIN_RUNS, options.runs)
     sampled = _sampled(options, profiler)
     rounds = sample_stacks((side,), options.settings, profiler, sampled, directory, plain_runs=plain_runs)
+    side_so_far: SampledSide | None = None
     for number, found in enumerate(rounds, start=1):
-        _refuse_failure(found)
-        assert not isinstance(found, Failure)
+        if isinstance(found, Failure):
+            if side_so_far is None:
+                raise ClientFailed(found.what, found.why)
+            return side_so_far, (*side_so_far.warnings, run_failed(number, found))
+        [side_so_far] = found
         progress.update("runs", done=number, total=options.runs)
-        is_known = widest_share(function_times(found[0].profile)) <= SHARE_KNOWN_TO
+        is_known = widest_share(function_times(side_so_far.profile)) <= SHARE_KNOWN_TO
         if number >= options.runs or monotonic() >= until_s or (number >= _RUNS_MIN and is_known):
-            return found[0]
+            return side_so_far, side_so_far.warnings
     raise AssertionError("rounds have no end")
-
-
-def _refuse_failure(outcome: object) -> None:
-    if isinstance(outcome, Failure):
-        raise ClientFailed(outcome.what, outcome.why)
 
 
 def _write(options: ProfileOptions, record: ProfileRecord) -> None:

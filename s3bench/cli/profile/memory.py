@@ -6,7 +6,7 @@ from time import monotonic
 
 from s3bench.bench.runner import Settings
 from s3bench.cli.progress import Ticker
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec
 from s3bench.clients.registry import known_client
 from s3bench.errors import ClientFailed, MachineError
 from s3bench.profiling.allocations import AllocationProfile
@@ -22,14 +22,14 @@ _UNSEEN = "the client's memory cannot be traced"
 _NO_LIMIT_S = float("inf")
 
 
-def refuse_native(clients: Sequence[FoundClient]) -> None:
+def refuse_native(clients: Sequence[ClientSpec]) -> None:
     """Raises `MachineError` for a client that is not written in Python."""
     for client in clients:
         if not known_client(client.kind).is_python:
             raise MachineError(
                 _UNSEEN,
                 f"{client.kind} is not written in Python, and tracemalloc sees only Python",
-                f"measure its peak_memory: s3bench run --client {client.label}",
+                f"measure its peak_memory: s3bench run --client {client}",
             )
 
 

@@ -5,6 +5,8 @@ The document looks like one run on one machine, since all nodes are equal machin
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 import s3bench
 from s3bench.cluster.suite.driver import Abandoned, Event, NodeRemoved, Task, UnitBegun, UnitEnded
 from s3bench.cluster.suite.preflight import SuitePreflight
@@ -16,6 +18,7 @@ from s3bench.report.label import clipped
 from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document
 from s3bench.results.measurement import Failure
+from s3bench.run.machine import MachineFacts, machine_warnings
 
 _NODES_SHOWN = 4
 _WORDS_MAX = 60
@@ -42,6 +45,7 @@ class SuiteDocument:
         self._records: dict[int, UnitRecord] = {}
         self._doing: dict[int, SuiteUnit] = {}
         self._lost: dict[int, str] = {}
+        self._warnings = dict.fromkeys(preflight.warnings)
 
     def take(self, event: Event, *, is_stopped: bool) -> Iterator[str]:
         """Add an event; yields progress lines. Once the run was stopped, interrupted units are no errors."""
@@ -55,6 +59,7 @@ class SuiteDocument:
                     self._records[unit.chunk] = UnitRecord(
                         unit=unit, node=node, started_at=document.started_at, ended_at=document.ended_at
                     )
+                    yield from self._warn(node, document)
                 for line in self._add(unit, document, None if is_stopped else failure):
                     yield f"{node_name(node)}: {line}"
             case NodeRemoved(node=node, unit=unit, why=why):
@@ -98,13 +103,25 @@ class SuiteDocument:
                 for each in clients.values()
             ),
             options={**self._head.options, "cluster": cluster},
-            warnings=(*self._preflight.warnings, *self._losses),
+            warnings=(*self._warnings, *self._losses),
             results=self._results.results,
         )
 
     def _add(self, unit: SuiteUnit, document: Document | None, failure: Failure | None) -> Iterable[str]:
         self.done += 1
         return map(result_line, self._results.add(unit, document, failure))
+
+    def _warn(self, node: int, document: Document) -> Iterator[str]:
+        """Add the warnings of a unit's document, each once; yields the new ones.
+
+        Not those about its machine, which was judged before the run: by now, its load is that of the unit before.
+        """
+        known = machine_warnings(msgspec.convert(document.machine, MachineFacts))
+        for warning in document.warnings:
+            text = f"{node_name(node)}: {warning}"
+            if warning not in known and text not in self._warnings:
+                self._warnings[text] = None
+                yield f"warning: {text}"
 
     @property
     def _losses(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from s3bench.cluster.node_group import NodeGone, NodeGroup
+from s3bench.cluster.node_group import NodeGone, NodeGroup, StoppableNodeGroup
 from s3bench.cluster.suite.child import END_S
 from s3bench.cluster.suite.message import UnitOutcome, decode_outcome
 from s3bench.cluster.suite.node import LEASE_S
@@ -26,11 +26,12 @@ POLL_S = 0.5
 SILENCE_S = LEASE_S + 5.0
 """A node that does not respond for so long is lost; its own lease has ended its unit by then."""
 
-_ANSWER_S = 0.2
+# A node sends a whole document, and it may be busy. But a busy node is not called while one that has fallen silent is
+# asked for its outcome and another one is asked to begin: its lease has to outlast both.
+_ANSWER_S = LEASE_S / 3
 _STOP_POLL_S = 0.05
 _STOP_S = END_S + 5.0
 _PREPARE_S = 120.0
-_BEGIN_S = LEASE_S / 2  # waiting longer for one node would let the leases of the others expire
 _CLOSE_S = 10.0
 
 
@@ -95,7 +96,7 @@ class SuiteDriver:
 
     def __init__(
         self,
-        node_group: NodeGroup,
+        node_group: StoppableNodeGroup,
         nodes: Sequence[int],
         task: Task,
         *,
@@ -124,9 +125,17 @@ class SuiteDriver:
         return self._lost
 
     def perform(self, units: Iterable[SuiteUnit]) -> Iterator[Event]:
-        """Give each free node the next unit, until all are done or the run is stopped."""
+        """Give each free node the next unit, until all are done or the run is stopped.
+
+        Raises `KeyboardInterrupt` if it is stopped while nodes store their files.
+        """
         queue = WorkQueue(units, self._nodes)
-        prepared = self._node_group.call("prepare", dict.fromkeys(self._nodes, (self._task.files,)), limit_s=_PREPARE_S)
+        prepared = self._node_group.call(
+            "prepare",
+            dict.fromkeys(self._nodes, (self._task.files,)),
+            limit_s=_PREPARE_S,
+            is_over=lambda: self._pause(0.0),
+        )
         yield from self._without_silent(queue, self._nodes, prepared, limit_s=_PREPARE_S)
         self._wait(queue, 0.0)
         while not queue.is_over:
@@ -139,11 +148,11 @@ class SuiteDriver:
     def _assign(self, queue: WorkQueue) -> Iterator[Event]:
         assigned = dict(queue.assign())
         arguments = {node: (unit.chunk, self._task.of(unit), dict(self._task.keys)) for node, unit in assigned.items()}
-        results = self._node_group.call("begin", arguments, limit_s=_BEGIN_S)
+        results = self._node_group.call("begin", arguments, limit_s=_ANSWER_S)
         for node, unit in assigned.items():
             self._heard_s[node] = self._now_s()
             yield UnitBegun(node=node, unit=unit)
-        yield from self._without_silent(queue, tuple(assigned), results, limit_s=_BEGIN_S)
+        yield from self._without_silent(queue, tuple(assigned), results, limit_s=_ANSWER_S)
 
     def _wait(self, queue: WorkQueue, limit_s: float) -> None:
         """Wait; on a stop, tell all busy nodes to stop until they have."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from s3bench.clients.client import ClientSpec
 from s3bench.cluster.message import NodeFacts
-from s3bench.cluster.node_group import NodeGone, NodeGroup
+from s3bench.cluster.node_group import NodeGone, StoppableNodeGroup
 from s3bench.cluster.preflight import node_facts, node_warnings
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, decode_look
 from s3bench.errors import BadInput
@@ -31,7 +31,7 @@ class SuitePreflight:
 
 
 def run_suite_preflight(
-    node_group: NodeGroup,
+    node_group: StoppableNodeGroup,
     specs: Sequence[ClientSpec],
     *,
     nodes: int | None,
@@ -40,7 +40,8 @@ def run_suite_preflight(
     """Check all nodes and choose `nodes` equal ones, or as many as there are if `nodes` is `None`.
 
     Raises `BadInput` for different versions of s3bench or Python, for too few equal machines, and for clients that are
-    not the same on all chosen ones. Raises `KeyboardInterrupt` if `is_over` while the nodes' processes start.
+    not the same on all chosen ones. Raises `KeyboardInterrupt` if `is_over` while the nodes' processes start or look up
+    the clients.
     """
     facts = node_facts(node_group, is_over=is_over)
     machines = tuple(machine_of(each.machine) for each in facts)
@@ -57,7 +58,7 @@ def run_suite_preflight(
             "use fewer --nodes, since figures of unequal machines are not comparable",
         )
     chosen = group[:nodes]
-    looks = _looks(node_group, chosen, specs)
+    looks = _looks(node_group, chosen, specs, is_over=is_over)
     return SuitePreflight(
         nodes=chosen,
         facts=facts,
@@ -89,9 +90,11 @@ def _text(fact: object) -> str:
     return "unknown" if fact is None else f"{fact:g}" if isinstance(fact, float) else str(fact)
 
 
-def _looks(node_group: NodeGroup, nodes: Sequence[int], specs: Iterable[ClientSpec]) -> dict[int, ClientLookup]:
+def _looks(
+    node_group: StoppableNodeGroup, nodes: Sequence[int], specs: Iterable[ClientSpec], *, is_over: Callable[[], bool]
+) -> dict[int, ClientLookup]:
     words = tuple(map(str, specs))
-    results = node_group.call("look", dict.fromkeys(nodes, (words,)), limit_s=_LOOK_S)
+    results = node_group.call("look", dict.fromkeys(nodes, (words,)), limit_s=_LOOK_S, is_over=is_over)
     return {
         node: _look(node, results.get(node, NodeGone(f"it did not respond within {_LOOK_S:g} s"))) for node in nodes
     }

@@ -182,6 +182,21 @@ def test_a_client_that_fails_ends_it_with_its_reason(here: Here, profiled: Scrip
     assert "no such bucket" in finished.stderr
 
 
+def test_a_client_that_fails_later_ends_it_with_a_warning_and_keeps_what_was_sampled(
+    here: Here, profiled: ScriptedBench, tmp_path: Path
+) -> None:
+    profiled.script = lambda run: (
+        failed("exited 9", why="no such bucket") if output_of(run) and run.hash_seed == "3" else answer(run)
+    )
+    record = tmp_path / "profile.json"
+    finished = here("profile", "--client", "cli-classic@1", *ONE, "-o", str(record))
+    assert finished.returncode == 0, finished.stderr
+    assert "warning: run 3 failed: exited 9; no such bucket" in finished.stderr
+    written = json.loads(record.read_text())
+    assert "run 3 failed: exited 9; no such bucket" in written["warnings"]
+    assert len(written["profiles"][0]["stacks"]["runs"]) == 2
+
+
 def test_where_nothing_can_be_sampled_the_remedy_is_told_and_nothing_runs(
     here: Here, profiled: ScriptedBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,7 +371,8 @@ def test_memory_of_a_client_without_the_probe_cannot_be_looked_at(
 
 
 @pytest.mark.parametrize(
-    "clients", [("--client", "s5cmd@1"), ("--baseline", "cli-classic@1", "--candidate", "s5cmd@2")]
+    "clients",
+    [("--client", "s5cmd"), ("--client", "s5cmd@1"), ("--baseline", "cli-classic@1", "--candidate", "s5cmd@2")],
 )
 def test_memory_of_a_program_that_is_not_python_is_refused_before_anything_runs(
     here: Here, versions: ScriptedBench, clients: tuple[str, ...]
@@ -364,4 +380,5 @@ def test_memory_of_a_program_that_is_not_python_is_refused_before_anything_runs(
     finished = here("profile", *clients, *ONE, "--memory")
     assert finished.returncode == 4
     assert "s5cmd is not written in Python" in finished.stderr
+    assert f"s3bench run --client {clients[-1]}\n" in finished.stderr
     assert not versions.runs

@@ -1,10 +1,12 @@
 """Suites for tests: small definitions, and nodes that are simulated (`SimulatedSuite`) or real and in this process."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 import s3bench
 from s3bench.bench.suite import new_result
@@ -16,6 +18,7 @@ from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
 from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.results.document import Client, Document, encode_document
+from s3bench.run.machine import MachineFacts, machine_facts
 from s3bench.spec.parse import read_definitions
 
 MACHINE = {"cpu_model": "A", "cores_allowed": 4, "memory_total": 8 << 30, "kernel": "Linux 6.1.0"}
@@ -68,7 +71,12 @@ def found_clients(*specs: str) -> dict[ClientSpec, FoundHere]:
 
 
 def document_of(
-    unit: SuiteUnit, *, ended_at: str | None = "2026-01-01T00:00:09.000Z", complete: bool = True
+    unit: SuiteUnit,
+    *,
+    ended_at: str | None = "2026-01-01T00:00:09.000Z",
+    complete: bool = True,
+    machine: MachineFacts | None = None,
+    warnings: tuple[str, ...] = (),
 ) -> Document:
     """What `s3bench run` writes of a unit, but for the measurements."""
     results = tuple(
@@ -80,6 +88,8 @@ def document_of(
         s3bench=s3bench.__version__,
         started_at="2026-01-01T00:00:01.000Z",
         ended_at=ended_at,
+        machine=msgspec.to_builtins(machine or machine_facts()),
+        warnings=warnings,
         results=tuple(result.completed() for result in results) if complete else results[:1],
     )
 
@@ -93,8 +103,9 @@ def _client(spec: str) -> Client:
 class SimulatedSuiteNode:
     """Ends each unit, asked for the `turns`th time, with `outcome`, without one as a run that went well.
 
-    It is gone, or silent, from the unit on that is its `gone_at`th or `silent_at`th, and never hears what is in `deaf`.
-    Stopped, it ends with 130. `heard_s` is when it was asked.
+    It is gone, or silent, from the unit on that is its `gone_at`th or `silent_at`th, and does not hear what is in
+    `deaf` once it has begun so many units. An outcome takes `outcome_s` to arrive. Stopped, it ends with 130. `heard_s`
+    is when it was asked.
     """
 
     units: Mapping[int, SuiteUnit] = field(default_factory=dict)
@@ -106,7 +117,8 @@ class SimulatedSuiteNode:
     outcome: UnitOutcome | None = None
     gone_at: int | None = None
     silent_at: int | None = None
-    deaf: frozenset[str] = frozenset()
+    deaf: Mapping[str, int] = field(default_factory=dict)
+    outcome_s: float = 0.0
     begun: list[int] = field(default_factory=list)
     arguments: list[tuple[str, ...]] = field(default_factory=list)
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -117,7 +129,11 @@ class SimulatedSuiteNode:
     _asked: int = 0
 
     def hears(self, method: str) -> bool:
-        return method not in self.deaf and (self.silent_at is None or len(self.begun) < self.silent_at)
+        count = len(self.begun)
+        return count < self.deaf.get(method, count + 1) and (self.silent_at is None or count < self.silent_at)
+
+    def takes_s(self, method: str) -> float:
+        return self.outcome_s if method == "outcome" else 0.0
 
     def answer(self, method: str, words: Sequence[Any]) -> Any:
         match method:
@@ -168,12 +184,26 @@ class SimulatedSuite:
         self.now_s = 0.0
         self._stop_at_s = stop_at_s
 
-    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+    def call(
+        self,
+        method: str,
+        arguments: Mapping[int, tuple[object, ...]],
+        *,
+        limit_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> dict[int, Any]:
         there = [node for node in arguments if self.each[node].hears(method)]
         for node in there:
             self.each[node].heard_s.append(self.now_s)
-        self.now_s += limit_s if len(there) < len(arguments) else 0.0
-        return {node: self.each[node].answer(method, arguments[node]) for node in there}
+        answers = {node: self.each[node].answer(method, arguments[node]) for node in there}
+        in_time = {node: answer for node, answer in answers.items() if self.each[node].takes_s(method) <= limit_s}
+        slowest_s = max((self.each[node].takes_s(method) for node in in_time), default=0.0)
+        until_s = self.now_s + (slowest_s if len(in_time) == len(arguments) else limit_s)
+        while self.now_s < until_s:
+            self.now_s = min(until_s, self.now_s + 0.1)
+            if is_over():
+                raise KeyboardInterrupt
+        return in_time
 
     def clock(self) -> float:
         return self.now_s

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from s3bench.cluster.suite.document import SuiteDocument
 from s3bench.cluster.suite.driver import SILENCE_S, SuiteDriver, Task, closing
@@ -14,6 +15,7 @@ from s3bench.cluster.suite.node import LEASE_S
 from s3bench.cluster.suite.preflight import run_suite_preflight
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Document, Status, encode_document
+from s3bench.run.machine import machine_facts, machine_warnings
 from tests.cluster.suite.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
 
 COUNT = 6
@@ -135,10 +137,27 @@ def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units:
 
 
 def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[SuiteUnit, ...]) -> None:
-    performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": frozenset({"begin"})})
+    performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": {"begin": 0}})
     assert set(performed.driver.lost) == {1, 2}
     assert max(later - earlier for earlier, later in pairwise(performed.nodes[0].heard_s)) < LEASE_S
     assert performed.errors == ["node-2 was lost"] * 2 + ["node-3 was lost"] * 2
+
+
+def test_nor_for_one_silent_node_after_the_other(units: tuple[SuiteUnit, ...]) -> None:
+    performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": {"begin": 1}})
+    assert set(performed.driver.lost) == {1, 2}
+    assert max(later - earlier for earlier, later in pairwise(performed.nodes[0].heard_s)) < LEASE_S
+
+
+@pytest.mark.parametrize("stop_at_s", [None, 1.2])
+def test_an_outcome_that_takes_a_second_to_arrive_is_kept(
+    units: tuple[SuiteUnit, ...], stop_at_s: float | None
+) -> None:
+    performed = Performed(units, {"outcome_s": 1.0}, {"outcome_s": 1.0}, stop_at_s=stop_at_s)
+    assert performed.driver.lost == {}
+    assert performed.errors == []
+    done = [result for result in performed.document.results if result.status is Status.COMPLETE]
+    assert len(done) == 2 * (COUNT if stop_at_s is None else 2)
 
 
 def test_without_any_node_left_the_rest_are_errors(units: tuple[SuiteUnit, ...]) -> None:
@@ -176,6 +195,19 @@ def test_what_is_no_document_is_an_error(units: tuple[SuiteUnit, ...]) -> None:
     assert "is not JSON" in performed.document.results[0].errors[0].why
 
 
+def test_warnings_of_units_are_kept_once_with_the_node_but_not_those_about_its_machine(
+    units: tuple[SuiteUnit, ...],
+) -> None:
+    busy = replace(machine_facts(), load_1min=99.0)
+    unconfined = "clients can write outside of their workspaces"
+    warned = document_of(units[0], machine=busy, warnings=(*machine_warnings(busy), unconfined))
+    outcome = UnitOutcome(exit_code=0, document=encode_document(warned), said="")
+    performed = Performed(units, {"outcome": outcome, "warnings": ("it is busy",)}, {})
+    assert performed.document.warnings == ("node-1: it is busy", f"node-1: {unconfined}")
+    assert performed.said.count(f"warning: node-1: {unconfined}") == 1
+    assert sum("warning" in line for line in performed.said) == 1
+
+
 def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"turns": 100}, stop_at_s=1.2)
     assert performed.driver.is_stopped
@@ -186,6 +218,11 @@ def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple
     assert statuses.count(Status.COMPLETE) >= 2
     assert statuses[2] is Status.RUNNING, "one that was under way, and stays so"
     assert performed.driver.lost == {}
+
+
+def test_a_stop_ends_the_wait_for_nodes_that_store_files(units: tuple[SuiteUnit, ...]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Performed(units, {}, {"deaf": {"prepare": 0}}, stop_at_s=1.0)
 
 
 def test_a_stop_before_anything_began_begins_nothing(units: tuple[SuiteUnit, ...]) -> None:

@@ -52,7 +52,14 @@ def test_another_program_on_a_node_is_refused(other: dict[str, Any]) -> None:
 
 
 def test_a_stop_ends_the_wait_for_the_processes_of_nodes() -> None:
-    suite = SimulatedSuite(SimulatedSuiteNode(), SimulatedSuiteNode(deaf=frozenset({"ping"})))
+    suite = SimulatedSuite(SimulatedSuiteNode(), SimulatedSuiteNode(deaf={"ping": 0}))
+    with pytest.raises(KeyboardInterrupt):
+        run_suite_preflight(suite, SPECS, nodes=None, is_over=lambda: suite.now_s > 2)
+    assert suite.now_s <= 3
+
+
+def test_a_stop_ends_the_wait_for_nodes_that_look_up_their_clients() -> None:
+    suite = SimulatedSuite(SimulatedSuiteNode(), SimulatedSuiteNode(deaf={"look": 0}))
     with pytest.raises(KeyboardInterrupt):
         run_suite_preflight(suite, SPECS, nodes=None, is_over=lambda: suite.now_s > 2)
     assert suite.now_s <= 3
