@@ -15,6 +15,7 @@ import msgspec
 
 from s3bench.bench.endpoints import EndpointOpener
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
+from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.confinement import CRT_LOCKS, lock_causes, prepare_confinement
 from s3bench.clients.environment import Sandbox
@@ -24,6 +25,7 @@ from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
 from s3bench.clients.padding import pad, stack_bytes, stack_entries
 from s3bench.clients.pagecache import reread
+from s3bench.clients.plan import expected_engine
 from s3bench.clients.registry import known_client
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.redaction import mask_file
@@ -33,9 +35,17 @@ from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import measure_run, read_milestones
 from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Launch, ProcessRecord, Spawner
-from s3bench.run.wire_checks import engine_errors, request_errors, served_files, upload_errors
+from s3bench.run.wire_checks import (
+    downloaded_paths,
+    engine_errors,
+    request_errors,
+    served_files,
+    transfer_warnings,
+    upload_errors,
+)
 from s3bench.run.workspace import Workspace, Workspaces
 from s3bench.s3.wirelog import WireLog
+from s3bench.spec.awsconfig_value import size_of
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition, Environment, Response
 from s3bench.spec.listing import expand_listings
@@ -44,6 +54,8 @@ Outcome = TypeVar("Outcome", Measurement, Failure)
 
 STDERR_TAIL_CHARACTERS = 2000
 """How much of the end of a failed client's stderr goes into the document."""
+
+_PART_SIZE = "multipart_chunksize"
 
 ERRORS_MAX = 10
 """How many errors of one iteration are reported; of thousands, the first ones suffice."""
@@ -125,6 +137,7 @@ class LocalRunner:
         self.download_check = DownloadCheck(
             self.transfer,
             self.definition.environment,
+            self.definition.responses or (),
             work=self.workspace.work,
             served_from=self.workspace.pristine,
         )
@@ -160,10 +173,10 @@ class LocalRunner:
             log,
             read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
             iteration=iteration,
-            transfer=self.transfer,
             turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
             network=self.bench.endpoint.network,
             keeps_timeline=settings.keeps_timeline,
+            warnings=() if log is None else self._transfer_warnings(log),
         )
         return _warned(measured, warning)
 
@@ -236,21 +249,40 @@ class LocalRunner:
 
     def _errors(self, log: WireLog | None) -> tuple[str, ...]:
         on_the_wire = () if log is None else self._wire_errors(log)
-        served = self.bench.endpoint.served() | ({} if log is None else served_files(log))
-        return (*on_the_wire, *self.download_check.errors(served))
+        return (*on_the_wire, *self.download_check.errors(self._served(log)))
+
+    def _served(self, log: WireLog | None) -> dict[str, str]:
+        """The files behind the paths that the client has read, or has to read."""
+        stored = self.bench.endpoint.served()
+        if self.transfer is not None and self.transfer.may_leave_out:
+            read = frozenset[str]() if log is None else downloaded_paths(log)
+            stored = {path: file for path, file in stored.items() if path in read}
+        return stored | ({} if log is None else served_files(log))
+
+    def _transfer_warnings(self, log: WireLog) -> tuple[str, ...]:
+        part_bytes = _asked_part_bytes(self.definition.environment.config, known_client(self.client.kind).config_block)
+        return transfer_warnings(log, self.transfer, compared=self._served(log), part_bytes=part_bytes)
 
     def _wire_errors(self, log: WireLog) -> tuple[str, ...]:
         if self.definition.responses is None:
             # The default response answers any request; a command without requests is not an error.
             log = msgspec.structs.replace(log, leftover=())
         client = known_client(self.client.kind)
-        wrong_engine = engine_errors(log, self.transfer, client.engine)
+        wrong_engine = engine_errors(log, self.transfer, expected_engine(self.definition, self.client.kind))
         causes = lock_causes(client.crt_lock) if wrong_engine and client.crt_lock else ()
         return (
             *("; ".join((error, *causes)) for error in wrong_engine),
             *request_errors(log),
             *upload_errors(log, self.transfer, self.definition.environment),
         )
+
+
+def _asked_part_bytes(config: str, own_block: str) -> int | None:
+    """The part size that the block `s3` asks for; `None` if the client's own block may have another."""
+    if own_block != "s3" and block_settings(config, own_block):
+        return None
+    text = block_settings(config, "s3").get(_PART_SIZE)
+    return None if text is None else size_of(_PART_SIZE, text)
 
 
 def _bad_ending(record: ProcessRecord, launch: Launch) -> str | None:

@@ -8,15 +8,18 @@ from urllib.parse import quote
 
 REDACTED = "***"
 
-_KEYS = r"access[-_]?key|api[-_]?key|source-key|sse-c-key|customer[-_]?key"
-_NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|credential|signature|{_KEYS})[\w-]*)"
+_KEYS = (
+    r"(?:access|api|customer|encryption|private)[-_]?key|sse-c(?:-copy-source)?-key"
+    r"|(?<![a-z0-9])pass(?![a-z0-9])|(?<![a-z0-9])pwd(?=[-_])|(?<=[-_])pwd(?![a-z0-9])"  # not $PWD
+)
+_NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|passphrase|credential|signature|{_KEYS})[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
 _VALUE_END = r"""(?=['");,]*(?:\s|$))"""
 _VALUE = rf"(?:{_QUOTED}|\S)+?{_VALUE_END}"
 _QUERY_VALUE = rf"(?:{_QUOTED}|[^\s&])+?(?:{_VALUE_END}|(?=['\"]*&))"
-_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|x-{_NAMES}['\"]?\s*:"
+_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|(?:x-{_NAMES}|(?:set-)?cookie)['\"]?\s*:"
 _OPTION = rf"--?{_NAMES}(?:[ \t]|\\\n)+"
 _ASSIGNMENT = rf"{_NAMES}(?:['\"]?=|['\"]?\s+=\s+|['\"]\s*:\s*)"
 _USER_SHORT, _USER_LONG = r"-[#0-9aBfgGiIjJklLMnNOpqRsSvZ]*[uU]", r"--(?:proxy-)?user"  # curl(1), flags before

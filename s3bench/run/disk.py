@@ -22,6 +22,9 @@ from s3bench.system.portable import IS_PORTABLE
 from s3bench.units import render_bytes
 
 SIZE_BYTES_MAX = 1 << 30
+UNKNOWN = "unknown"
+"""What stands for a file system whose type the system does not tell."""
+
 LIMIT_S = 5.0
 """Unless told otherwise, writing ends after this time, and so does reading; what was moved until then is rated."""
 
@@ -108,7 +111,7 @@ def file_system_of(directory: Path, mountinfo: str | None = None) -> str:
     above = [(point, kind) for point, kind in _mounts(mountinfo) if place.is_relative_to(point)]
     # The longest mount point holds it; of several mounts there the last one covers the others.
     deepest = max((len(point.parts) for point, _ in above), default=0)
-    return next((kind for point, kind in reversed(above) if len(point.parts) == deepest), "unknown")
+    return next((kind for point, kind in reversed(above) if len(point.parts) == deepest), UNKNOWN)
 
 
 def _mounts(mountinfo: str) -> Iterator[tuple[Path, str]]:

@@ -5,12 +5,13 @@ thousands of small files takes little time.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from s3bench.spec.command import Transfer, TransferDirection, expected_local
-from s3bench.spec.definition import Environment
+from s3bench.spec.command import S3, Transfer, TransferDirection, Verb, expected_local
+from s3bench.spec.definition import Environment, ListingBody, Response
 
 _COMPARE_BYTES = 1 << 20
 _SMALL_BYTES = 64 << 10
@@ -22,12 +23,25 @@ _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 class DownloadCheck:
     """The files that one transfer has to leave in `work`, iteration after iteration; `served_from` has the originals.
 
+    Beside the objects that were served these are those that `responses` list, if the transfer has to take them all.
     The originals are whole whenever this looks: the workspace is restored before every iteration, and what a command
     did to them since does not change the small ones' bytes that are remembered here.
     """
 
-    def __init__(self, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path) -> None:
-        self._transfer = transfer if transfer is not None and transfer.direction is TransferDirection.DOWNLOAD else None
+    def __init__(
+        self,
+        transfer: Transfer | None,
+        environment: Environment,
+        responses: Iterable[Response] = (),
+        *,
+        work: Path,
+        served_from: Path,
+    ) -> None:
+        is_download = (
+            transfer is not None and transfer.direction is TransferDirection.DOWNLOAD and not transfer.is_dry_run
+        )
+        self._transfer = transfer if is_download else None
+        self._listed = () if self._transfer is None else _listed_paths(self._transfer, environment, responses)
         self._directories = {directory.name for directory in environment.directories}
         self._work = os.fspath(work)
         self._served_from = os.fspath(served_from)
@@ -51,11 +65,14 @@ class DownloadCheck:
                 }
 
     def errors(self, served: Mapping[str, str]) -> tuple[str, ...]:
-        """Compare each file that landed with what `served` tells of its path: the original's name."""
+        """Compare each file that landed with what `served` tells of its path: the original's name.
+
+        Objects that were listed and not served from a file have to be there.
+        """
         if self._transfer is None:
             return ()
         right = {path for path in self._right if served.get(path) == self._served[path]}
-        errors = tuple(self._differences(self._transfer, served, right))
+        errors = (*self._differences(self._transfer, served, right), *self._absent(self._transfer, served))
         self._served, self._right = served, set()
         return errors
 
@@ -76,13 +93,20 @@ class DownloadCheck:
             for path, file in served.items():
                 if path in right:
                     continue
-                if path in self._places:
-                    name = self._places[path]
-                else:
-                    key = path.lstrip("/").partition("/")[2]
-                    name = self._places[path] = expected_local(transfer, key, directories=self._directories)
+                name = self._place(transfer, path)
                 if name is not None and not self._is_small_and_equal(name, work_fd, file):
                     yield from self._difference(path, name, file)
+
+    def _absent(self, transfer: Transfer, served: Mapping[str, str]) -> Iterator[str]:
+        for path in self._listed:
+            if path not in served and (name := self._place(transfer, path)) and not Path(self._work, name).is_file():
+                yield f"{path} was listed, but {name} is not there"
+
+    def _place(self, transfer: Transfer, path: str) -> str | None:
+        if path not in self._places:
+            key = path.lstrip("/").partition("/")[2]
+            self._places[path] = expected_local(transfer, key, directories=self._directories)
+        return self._places[path]
 
     def _is_small_and_equal(self, name: str, work_fd: int, file: str) -> bool:
         """Whether a small file is right; `False` also where that takes a closer look."""
@@ -120,6 +144,27 @@ class DownloadCheck:
         if at is not None:
             sizes = f"{landed.stat().st_size} bytes for {source.stat().st_size}"
             yield f"{name} differs from what was served for {path}: {sizes}, first difference at byte {at}"
+
+
+def _listed_paths(transfer: Transfer, environment: Environment, responses: Iterable[Response]) -> tuple[str, ...]:
+    """The paths of listed objects that the transfer has to download: none for a sync, or if some may be left out."""
+    is_whole = transfer.recursive and not transfer.filters and not transfer.may_leave_out
+    if not is_whole or transfer.verb is Verb.SYNC or not isinstance(transfer.source, S3):
+        return ()
+    bucket = f"/{transfer.source.bucket}"
+    return tuple(
+        f"{bucket}/{body.prefix}{name}"
+        for response in responses
+        if isinstance(body := response.body, ListingBody) and _may_answer(response, bucket)
+        if (directory := environment.directory(body.directory)) is not None
+        for name, _ in directory.files()
+    )
+
+
+def _may_answer(response: Response, bucket: str) -> bool:
+    """Whether a listing of `bucket` may get this response."""
+    pattern = (response.match.path if response.match else None) or "*"
+    return any(fnmatchcase(path, pattern) for path in (bucket, f"{bucket}/"))
 
 
 def first_difference(left: str | Path, right: str | Path) -> int | None:

@@ -1,7 +1,7 @@
 """Makes the measurement of one iteration from its process, the server's log and the probes' milestones."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,16 +9,16 @@ from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFa
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, thinned
 from s3bench.run.process import ProcessRecord
-from s3bench.run.wire_checks import engines, moves_object_data, transfer_warnings
+from s3bench.run.wire_checks import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
-from s3bench.spec.command import Transfer
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
 
 _SECOND_NS = 1_000_000_000
+_TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
 _ERROR_CHARACTERS = 200
 """How much is kept of what was wrong with one request."""
 
@@ -42,14 +42,14 @@ def measure_run(
     milestones_s: Mapping[str, float],
     *,
     iteration: int,
-    transfer: Transfer | None = None,
     turnaround_s: float | None = None,
     network: NetworkModel | None = None,
     keeps_timeline: bool = False,
+    warnings: tuple[str, ...] = (),
 ) -> Measurement:
     """What one iteration showed; `turnaround_s` passed between the end of the one before and its start.
 
-    `transfer` is what the command does, if it is one. `network` is the model that the server was to impose.
+    `network` is the model that the server was to impose. `warnings` are what the wire showed of the transfer.
     """
     series, started_ns = record.series, record.started_ns
     met = Accuracy(figures=(), warnings=()) if log is None or network is None else accuracy(log, network)
@@ -75,20 +75,23 @@ def measure_run(
             for figure in met.figures
         ),
         timeline=_timeline(record, log) if keeps_timeline else Timeline(),
-        warnings=(*record.warnings, *met.warnings, *(() if log is None else transfer_warnings(log, transfer))),
+        warnings=(*record.warnings, *met.warnings, *warnings),
     )
 
 
 def _timeline(record: ProcessRecord, log: WireLog | None) -> Timeline:
-    requests = () if log is None else log.requests
+    requests = () if log is None else log.requests[:REQUESTS_MAX]
     return Timeline(
         series=None if record.series is None else thinned(record.series, record.speed),
-        requests=tuple(_span(request, record.started_ns) for request in requests[:REQUESTS_MAX]),
-        requests_left_out=max(0, len(requests) - REQUESTS_MAX),
+        requests=tuple(
+            _span(request, attempt, record.started_ns)
+            for request, attempt in zip(requests, attempts(requests), strict=True)
+        ),
+        requests_left_out=0 if log is None else len(log.requests) - len(requests),
     )
 
 
-def _span(request: WireRequest, started_ns: int) -> RequestSpan:
+def _span(request: WireRequest, attempt: int, started_ns: int) -> RequestSpan:
     answered = request.status > 0
     return RequestSpan(
         connection=request.connection or None,
@@ -100,10 +103,31 @@ def _span(request: WireRequest, started_ns: int) -> RequestSpan:
         bytes_up=request.body_bytes,
         bytes_down=request.response_bytes,
         status=request.status if answered else None,
-        attempt=request.attempt,
+        attempt=attempt,
         fault=request.fault.value,
         error=without_queries(request.error)[:_ERROR_CHARACTERS] if request.error else "",
     )
+
+
+def attempts(requests: Iterable[WireRequest]) -> Iterator[int]:
+    """Give the number of each request's attempt, from 1: what the client tells, or what the failures before it show.
+
+    Many clients tell none. A request is another attempt if the last ones with its method, path, query and range failed.
+    """
+    failures: Counter[tuple[str, str, str, str]] = Counter()
+    for request in requests:
+        target = request.method, request.path, request.query, request.byte_range
+        yield max(request.attempt, 1 + failures[target])
+        if _has_failed(request):
+            failures[target] += 1
+        else:
+            del failures[target]
+
+
+def _has_failed(request: WireRequest) -> bool:
+    """Whether a client would send it again: no whole response, or one with an error of the server's."""
+    is_refused = request.status == _TOO_MANY_REQUESTS or request.status >= _SERVER_ERRORS
+    return is_refused or not request.status or not request.complete or bool(request.error)
 
 
 def _since(started_ns: int, at_ns: int) -> float:
@@ -120,7 +144,7 @@ def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:
     return WireFacts(
         counts=Wire(
             requests=len(requests),
-            retries=sum(request.attempt > 1 for request in requests),
+            retries=sum(attempt > 1 for attempt in attempts(requests)),
             connections=log.connections,
             requests_in_flight_max=log.requests_in_flight_max,
             bytes_received=sum(request.body_bytes for request in requests),

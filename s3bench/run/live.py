@@ -72,16 +72,16 @@ class LiveEndpoint:
 
         keys = own_credentials()
         self.secrets = tuple(filter(None, (keys.access_key, keys.secret_key, keys.token)))
-        self._client = boto3.client(
-            "s3",
-            endpoint_url=self.facts.url,
-            region_name=keys.region,
-            aws_access_key_id=keys.access_key,
-            aws_secret_access_key=keys.secret_key,
-            aws_session_token=keys.token,
-            config=Config(s3={"addressing_style": "path"}),
-        )
         try:
+            self._client = boto3.client(
+                "s3",
+                endpoint_url=self.facts.url,
+                region_name=keys.region,
+                aws_access_key_id=keys.access_key,
+                aws_secret_access_key=keys.secret_key,
+                aws_session_token=keys.token,
+                config=Config(s3={"addressing_style": "path"}),
+            )
             self._client.head_bucket(Bucket=self._bucket)
         except (BotoCoreError, ClientError, ValueError) as error:
             raise BadInput(

@@ -15,7 +15,10 @@ import msgspec
 import psutil
 
 import s3bench
+from s3bench.errors import BadInput
+from s3bench.run.disk import UNKNOWN, file_system_of
 from s3bench.run.landlock import abi_version
+from s3bench.run.owner import workspace_parent
 from s3bench.system.portable import IS_PORTABLE
 from s3bench.system.processes import cores_allowed
 
@@ -57,9 +60,10 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `cores_allowed` is how many logical cores we may be scheduled on, `cpu_quota_cores` the cgroup's limit on CPU time.
     `virtualization` is `hypervisor`, `container`, both joined by `+`, or `none`. `address_randomization` is 0 (off), 1
-    or 2 (full), see proc(5). `landlock_abi` is the version of the kernel's Landlock, with which clients can write
-    only to their workspace (`landlock`); 0 where there is none. `git_commit` names our own checkout, `-dirty` at its
-    end when it was changed.
+    or 2 (full), see proc(5). `workspace_file_system` is the type of the file system in which workspaces are made by
+    default. `landlock_abi` is the version of the kernel's Landlock, with which clients can write only to their
+    workspace (`landlock`); 0 where there is none. `git_commit` names our own checkout, `-dirty` at its end when it was
+    changed.
     """
 
     cpu_model: str | None
@@ -88,6 +92,7 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     on_battery: bool | None
     clock_source: str | None
     address_randomization: int | None
+    workspace_file_system: str | None
     landlock_abi: int
     python: str
     git_commit: str | None
@@ -126,6 +131,7 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
         on_battery=_on_battery(),
         clock_source=_clock_source(root),
         address_randomization=_integer(_read(root, "proc/sys/kernel/randomize_va_space")),
+        workspace_file_system=_workspace_file_system(root),
         landlock_abi=abi_version(),
         python=f"{platform.python_implementation()} {platform.python_version()}",
         git_commit=git_commit(Path(s3bench.__file__).resolve().parent.parent),
@@ -319,6 +325,14 @@ def _clock_source(root: Path) -> str | None:
     """Name the kernel's clock source; elsewhere what Python's monotonic clock is made from."""
     kernel = _read(root, "sys/devices/system/clocksource/clocksource0/current_clocksource")
     return kernel or time.get_clock_info("monotonic").implementation
+
+
+def _workspace_file_system(root: Path) -> str | None:
+    try:
+        kind = file_system_of(workspace_parent(os.environ), _read(root, "proc/self/mountinfo") or "")
+    except BadInput:  # no workspace can be made there; what makes one says so
+        return None
+    return None if kind == UNKNOWN else kind
 
 
 def git_commit(checkout: Path) -> str | None:

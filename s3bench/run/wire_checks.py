@@ -8,7 +8,7 @@ completed. Their sizes have to be those of the fixtures, and so have their check
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeGuard
 from urllib.parse import parse_qsl
@@ -19,6 +19,7 @@ from s3bench.s3.protocol.http import SUCCESSES
 from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireLog, WireRequest
 from s3bench.spec.command import S3, Local, Transfer, TransferDirection, Verb
 from s3bench.spec.definition import Environment
+from s3bench.units import exact_bytes
 
 _SUBRESOURCES = frozenset({"acl", "legal-hold", "retention", "tagging"})
 """What a PUT may set of an object that is there."""
@@ -83,18 +84,43 @@ def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environm
     return (*errors, *(_size_error(name, 0, fixtures[name].size_bytes) for name in absent))
 
 
-def transfer_warnings(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
-    """Whether a download read any object, and whether bytes were uploaded that nothing verified."""
-    return (*_nothing_downloaded(log, transfer), *_unverified_uploads(log, transfer))
+def transfer_warnings(
+    log: WireLog, transfer: Transfer | None, *, compared: Container[str] = (), part_bytes: int | None = None
+) -> tuple[str, ...]:
+    """Whether a download read no object, what was not verified, and whether parts have another size than asked for.
+
+    What was downloaded from the paths `compared` is compared with files. `part_bytes` is the part size that the config
+    asks for.
+    """
+    return (
+        *_nothing_downloaded(log, transfer),
+        *_unverified_downloads(log, transfer, compared),
+        *_unverified_uploads(log, transfer),
+        *_other_part_size(log, transfer, part_bytes),
+    )
 
 
 def _nothing_downloaded(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
     """Of an empty listing a client downloads nothing, and succeeds. A sync may have nothing to do."""
-    if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD or transfer.verb is Verb.SYNC:
+    if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD:
+        return ()
+    if transfer.verb is Verb.SYNC or transfer.may_leave_out:
         return ()
     if any(moves_object_data(request) for request in log.requests):
         return ()
     return ("nothing was downloaded: no object was read; the responses have to list and serve objects",)
+
+
+def _unverified_downloads(log: WireLog, transfer: Transfer | None, compared: Container[str]) -> tuple[str, ...]:
+    """Objects that were downloaded to files, and have no file to be compared with."""
+    if transfer is None or transfer.direction is not TransferDirection.DOWNLOAD:
+        return ()
+    assert isinstance(transfer.destination, Local)
+    if transfer.destination.is_stream:
+        return ()
+    count = sum(path not in compared for path in downloaded_paths(log))
+    words = "1 object was" if count == 1 else f"{count} objects were"
+    return (f"{words} served from text and not compared",) if count else ()
 
 
 def _unverified_uploads(log: WireLog, transfer: Transfer | None) -> tuple[str, ...]:
@@ -119,6 +145,33 @@ def _unverified_uploads(log: WireLog, transfer: Transfer | None) -> tuple[str, .
         f"({len(unverified)} requests)"
     )
     return (warning,)
+
+
+def _other_part_size(log: WireLog, transfer: Transfer | None, part_bytes: int | None) -> tuple[str, ...]:
+    """Clients change the part size without a word where it is below the 5 MiB of S3 or makes more than 10,000 parts."""
+    if part_bytes is None or transfer is None or transfer.direction is not TransferDirection.UPLOAD:
+        return ()
+    parts = [
+        (int(query["partNumber"]), request.body_bytes)
+        for request in log.requests
+        if request.method == "PUT" and _has_succeeded(request)
+        if (query := dict(parse_qsl(request.query))).get("partNumber", "").isdecimal()
+    ]
+    sent_bytes = max((size_bytes for _, size_bytes in parts), default=0)
+    # A file below the part size may come as an upload of one part.
+    if sent_bytes > part_bytes or (sent_bytes < part_bytes and any(number > 1 for number, _ in parts)):
+        asked, sent = (exact_bytes(size_bytes, separator=" ") for size_bytes in (part_bytes, sent_bytes))
+        return (f"the config asks for parts of {asked}, the client sent {sent}",)
+    return ()
+
+
+def downloaded_paths(log: WireLog) -> frozenset[str]:
+    """The paths of the objects that were read."""
+    return frozenset(
+        request.path
+        for request in log.requests
+        if request.method == "GET" and moves_object_data(request) and _has_succeeded(request)
+    )
 
 
 def served_files(log: WireLog) -> dict[str, str]:
@@ -175,8 +228,13 @@ def _fixtures(environment: Environment) -> Mapping[str, FixtureContent]:
 
 
 def _wanted_files(transfer: Transfer, fixtures: Mapping[str, FixtureContent]) -> Iterable[str]:
-    """The fixtures that the transfer has to upload; none where that is not known: with filters, and for a sync."""
+    """The fixtures that the transfer has to upload.
+
+    None where that is not known: with filters or an option that leaves files out, and for a sync.
+    """
     root = _source_root(transfer)
+    if transfer.may_leave_out:
+        return ()
     if not transfer.recursive:
         return (root,) if root in fixtures else ()
     if transfer.filters or transfer.verb is Verb.SYNC:

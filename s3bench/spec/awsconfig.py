@@ -20,7 +20,7 @@ from s3bench.spec.awsconfig_value import PROFILE_PARSERS, S3_PARSERS, word_of
 from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.reader import Complaint, nearest, one_of, quoted
 
-_PROFILE = "`[default]` or `[profile NAME]`"
+_PROFILES = ("default", "profile default")  # two spellings of one profile
 _TRANSFER_CLIENT = "preferred_transfer_client"
 _ANY_TRANSFER_CLIENT = "auto"
 
@@ -48,11 +48,14 @@ def check_config(text: str, clients: KnownClients) -> Complaint | None:
 
 def _complaints(sections: configparser.RawConfigParser, clients: KnownClients) -> Iterator[Complaint]:
     blocks = config_blocks(clients)
+    if all(map(sections.has_section, _PROFILES)):
+        what = "has both `[default]` and `[profile default]`, which are one profile: clients ignore one of the two"
+        yield Complaint(what, "write all settings under `[default]`")
     for section in sections.sections():
         if not is_allowed_section(section):
             reason = reason_against_section(section)
             what = f"has the section {quoted(f'[{section}]')}, which is not allowed{f': {reason}' if reason else ''}"
-            yield Complaint(what, f"write settings under {_PROFILE}")
+            yield Complaint(what, "write settings under `[default]`")
         for key, value in sections.items(section):
             # A value that begins on the next line is a block of settings, as under `s3 =`.
             if value.startswith("\n") or key in blocks:
@@ -125,9 +128,8 @@ def transfer_kind(text: str, clients: KnownClients) -> str | None:
         sections = _sections(text)
     except configparser.Error:
         return None
-    if not sections.has_option("default", "s3"):
-        return None
-    for line in sections.get("default", "s3").splitlines():
+    blocks = (sections.get(section, "s3") for section in _PROFILES if sections.has_option(section, "s3"))
+    for line in next(blocks, "").splitlines():
         key, _, value = line.partition("=")
         if key.strip() == _TRANSFER_CLIENT:
             return next((name for name, each in clients.items() if value.strip() in each.transfer_words), None)

@@ -79,8 +79,9 @@ _SECTION_REASONS = (
     (re.compile(r"plugins"), "it loads code"),
     (re.compile(r"services\b.*"), _ENDPOINT),
     (re.compile(r"sso-session\b.*"), _CREDENTIALS),
+    (re.compile(r"profile\b.*"), "s3bench sets the profile, so it would never be used"),
 )
-_SECTION = re.compile(r"default|profile [\w.@+-]+", re.ASCII)
+_SECTIONS = frozenset({"default", "profile default"})
 
 
 def config_blocks(clients: KnownClients) -> Mapping[str, frozenset[str]]:
@@ -89,8 +90,8 @@ def config_blocks(clients: KnownClients) -> Mapping[str, frozenset[str]]:
 
 
 def is_allowed_section(heading: str) -> bool:
-    """Whether `heading`, without its brackets, is `default` or `profile NAME`."""
-    return _SECTION.fullmatch(heading) is not None
+    """Whether `heading`, without its brackets, is a spelling of the default profile, the only one that is used."""
+    return heading in _SECTIONS
 
 
 def reason_against_section(heading: str) -> str:

@@ -3,8 +3,12 @@
 Clients are declared in `s3bench.clients`, a layer above; callers pass the traits of all clients.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+
+TRANSFER_CLIENT = "S3TransferClient"
+TRANSFER_CLIENTS = {"python": "Classic", "crt": "CRT"}
+"""The dimension that separates Classic from CRT, and its values by transfer engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +20,7 @@ class ClientTraits:
     `preferred_transfer_client` that stand for it. `config_block` is the block of a profile with its settings;
     `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`;
     `parse_config` parses any part of such a block and raises `BadInput`.
+    `engine` is the transfer engine that moves its object data, as the wire shows it; `None` if its config chooses.
     `runs_unnamed`: selected by `--client`, it also runs transfers whose definition names other clients, at least one of
     them a client that runs only transfers; such definitions were written without knowing this client.
     """
@@ -27,8 +32,15 @@ class ClientTraits:
     config_block: str = "s3"
     config_keys: frozenset[str] = frozenset()
     parse_config: Callable[[Mapping[str, str]], object] | None = None
+    engine: str | None = None
     runs_unnamed: bool = False
 
 
 KnownClients = Mapping[str, ClientTraits]
 """The traits of every client, by its name, in the order in which clients are listed."""
+
+
+def named_engine(dimensions: Iterable[tuple[str, str]]) -> str | None:
+    """The transfer engine that the dimension `S3TransferClient` names; `None` without it, or for another word."""
+    value = dict(dimensions).get(TRANSFER_CLIENT)
+    return next((engine for engine, word in TRANSFER_CLIENTS.items() if word == value), None)

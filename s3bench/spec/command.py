@@ -93,6 +93,17 @@ class Transfer:
         return TransferDirection.DOWNLOAD if isinstance(self.destination, Local) else TransferDirection.COPY
 
     @property
+    def is_dry_run(self) -> bool:
+        """Whether it only shows what it would transfer."""
+        return any(option.name == "--dryrun" for option in self.options)
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether an option may leave out files that it would otherwise transfer; filters are not counted."""
+        given = {option.name: option.values for option in self.options}
+        return self.is_dry_run or "--no-overwrite" in given or given.get("--case-conflict") == ("skip",)
+
+    @property
     def portable(self) -> bool:
         """Whether s3bench's own drivers can run it."""
         return not self.obstacles

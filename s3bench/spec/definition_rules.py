@@ -2,7 +2,7 @@
 
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
-from s3bench.spec.client_traits import KnownClients
+from s3bench.spec.client_traits import TRANSFER_CLIENT, KnownClients, named_engine
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.command_rules import check_command
 from s3bench.spec.definition import Definition
@@ -20,6 +20,8 @@ def check_definition(definition: Definition, at: Steps, report: Report, clients:
         _check_portable(definition, at, report, clients)
     if not report.touches((*at, "environment", "config")):
         _check_config(definition, at, report, clients)
+    if not report.touches((*at, "dimensions")):
+        _check_transfer_client(definition, at, report, clients)
 
 
 def _check_dimensions(definition: Definition, at: Steps, report: Report) -> None:
@@ -84,6 +86,28 @@ def _check_config(definition: Definition, at: Steps, report: Report, clients: Kn
             what = f"is `{kind}`, but `environment.config` sets preferred_transfer_client for `{wanted}`"
             fix = "remove that line from the config (s3bench sets it for each client), or remove the client"
             report.add(place, Complaint(what, fix))
+
+
+def _check_transfer_client(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
+    """Report each client, and a config, that contradicts the dimension `S3TransferClient`."""
+    wanted = named_engine(definition.dimensions)
+    if wanted is None:
+        return
+    names = [name for name, _ in definition.dimensions]
+    word = dict(definition.dimensions)[TRANSFER_CLIENT]
+    for index, kind in enumerate(definition.clients):
+        place = (*at, "clients", index)
+        if not report.touches(place) and clients[kind].engine not in {None, wanted}:
+            what = f"is `{kind}`, but the dimension {TRANSFER_CLIENT} is {quoted(word)}"
+            fix = "remove the dimension (s3bench adds it for each client), or remove the client"
+            report.add(place, Complaint(what, fix))
+    if report.touches((*at, "environment", "config")):
+        return
+    configured = transfer_kind(definition.environment.config, clients)
+    if configured is not None and clients[configured].engine != wanted:
+        what = f"is {quoted(word)}, but `environment.config` sets preferred_transfer_client for `{configured}`"
+        place = (*at, "dimensions", names.index(TRANSFER_CLIENT), "value")
+        report.add(place, Complaint(what, "make the dimension and the config agree"))
 
 
 def check_names(definitions: tuple[Definition, ...], report: Report) -> None:

@@ -52,11 +52,29 @@ class Fixtures:
         return self._places.get(name) or (found[1] if found else None)
 
     def names(self) -> Iterator[str]:
-        """Every file's name; for each directory only its first and last file."""
+        """Names to suggest: every file's; for each directory only its first and last file."""
         yield from self._sizes
         for directory, _ in self._dirs.values():
             ends = {0, directory.file_count - 1} if directory.file_count else set()
             yield from (f"{directory.name}/file-{at:06d}" for at in sorted(ends))
+
+    def matching_sizes(self, before: str, after: str) -> Iterator[int]:
+        """The sizes of the files whose names begin with `before` and end with `after`, found while they are asked for.
+
+        Of a directory of equal files there is one size.
+        """
+        least = len(before) + len(after)
+
+        def matches(name: str) -> bool:
+            return len(name) >= least and name.startswith(before) and name.endswith(after)
+
+        yield from (size_bytes for name, size_bytes in self._sizes.items() if matches(name))
+        for directory, _ in self._dirs.values():
+            start = f"{directory.name}/file-"
+            if not start.startswith(before[: len(start)]):
+                continue
+            found = (size_bytes for name, size_bytes in directory.files() if matches(f"{directory.name}/{name}"))
+            yield from found if directory.sizes else islice(found, 1)
 
     def _generated_by(self, name: str) -> tuple[FixtureDir, Steps] | None:
         parent, _, last = name.rpartition("/")
@@ -103,11 +121,15 @@ class Fixtures:
     def check_directories(self, report: Report) -> None:
         """Report each file that another fixture uses as a directory."""
         below: dict[str, Steps] = {}
-        for name, at in [*self._places.items(), *((name, at) for name, (_, at) in self._dirs.items())]:
+        directories = {name: at for name, (_, at) in self._dirs.items()} | self._trees
+        for name, at in [*self._places.items(), *directories.items()]:
             for parent in _parents(name):
                 below.setdefault(parent, at)
-        below.update((name, at) for name, (_, at) in self._dirs.items())
-        below.update(self._trees)
+        below.update(directories)
+        for name, at in below.items():
+            if found := self._generated_by(name):
+                what = f"needs the directory {quoted(name)}, which {render_path(found[1])} makes a file"
+                report.add((*at, "name"), Complaint(what, "give one of the two another name"))
         for name, at in self._places.items():
             if name in below:
                 what = f"is {quoted(name)}, which {render_path(below[name])} makes a directory"

@@ -13,6 +13,7 @@ _NAME_BYTES_MAX = 1024  # the longest key of S3, and PATH_MAX of macOS
 _LEVELS_MAX = 100  # far below the open directories and the recursion that removing a tree may take
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # what Python makes of bytes in a file name that are not UTF-8
 
 
 def _check(name: str) -> Complaint | None:
@@ -27,6 +28,8 @@ def _check_characters(name: str) -> Complaint | None:
         return Complaint(
             f"is {quoted(name)}: character {control.start()} is a control character", "use only printable characters"
         )
+    if _SURROGATE.search(name):
+        return Complaint(f"is {quoted(name)}: it is not UTF-8", "rename the file: keys of S3 are UTF-8")
     if "\\" in name:
         return Complaint(f"is {quoted(name)}: it has a backslash", f"separate directories by `/`: {mended_name(name)}")
     if _DRIVE.match(name):

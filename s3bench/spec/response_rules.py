@@ -1,5 +1,7 @@
 """Checks that status, headers and body of one stubbed response do not contradict each other."""
 
+from collections.abc import Iterator
+
 from s3bench.spec.definition import FileBody, ListingBody, Response
 from s3bench.spec.fixture_rules import Fixtures
 from s3bench.spec.reader import Complaint, Report, Steps, nearest, quoted
@@ -40,21 +42,19 @@ def _check_file(body: FileBody, response: Response, at: Steps, fixtures: Fixture
             what = f"is {quoted(body.file)}, but `match.path` has {path.count('*') or 'no'} `*`; it needs exactly one"
             report.add(place, Complaint(what, 'add `match` with one `*` in its path, e.g. {"path": "/bucket/*"}'))
             return
-    if fixtures.complete and not _files(body, fixtures):
+    if fixtures.complete and next(_sizes(body, fixtures), None) is None:
         near = nearest(body.file, fixtures.names())
         fix = f"did you mean {quoted(near)}?" if near else "add it under `environment`, or use an existing file"
         report.add(place, Complaint(f"is {quoted(body.file)}, which no fixture makes", fix))
 
 
-def _files(body: FileBody, fixtures: Fixtures) -> list[str]:
-    """Return the fixtures that `body` matches; of a generated directory only its first and last file."""
-    if "*" not in body.file:
-        return [body.file] if fixtures.size_bytes(body.file) is not None else []
-    before, _, after = body.file.partition("*")
-    least = len(before) + len(after)
-    return [
-        name for name in fixtures.names() if len(name) >= least and name.startswith(before) and name.endswith(after)
-    ]
+def _sizes(body: FileBody, fixtures: Fixtures) -> Iterator[int]:
+    """The sizes of the fixtures that `body` stands for; none if there is no such fixture."""
+    before, star, after = body.file.partition("*")
+    if star:
+        return fixtures.matching_sizes(before, after)
+    size_bytes = fixtures.size_bytes(body.file)
+    return iter(() if size_bytes is None else (size_bytes,))
 
 
 def _check_listing(body: ListingBody, at: Steps, fixtures: Fixtures, report: Report) -> None:
@@ -81,8 +81,9 @@ def _body_bytes(response: Response, fixtures: Fixtures) -> int | None:
         case str() as text:
             return len(text.encode())
         case FileBody() as body if fixtures.complete:
-            sizes = {fixtures.size_bytes(name) for name in _files(body, fixtures)}
-            return sizes.pop() if len(sizes) == 1 else None
+            sizes = _sizes(body, fixtures)
+            first = next(sizes, None)
+            return first if all(size_bytes == first for size_bytes in sizes) else None
         case _:
             return None
 

@@ -25,7 +25,9 @@ from s3bench.spec.definition import (
     Definition,
     Environment,
     FileBody,
+    FixtureDir,
     FixtureFile,
+    ListingBody,
     RequestMatch,
     Response,
 )
@@ -280,6 +282,53 @@ def test_what_the_wire_contradicts_is_a_failure_although_the_client_exited_0(
     assert outcome.exit_code == 0
 
 
+CRT_CONFIG = "[default]\ns3 =\n  preferred_transfer_client = crt"
+
+
+@pytest.mark.parametrize(
+    ("config", "dimensions", "asked"),
+    [
+        ("[default]", (), None),
+        (CRT_CONFIG, (), "crt"),
+        (CRT_CONFIG.replace("crt", "classic"), (), None),
+        ("[default]", (("S3TransferClient", "CRT"),), "crt"),
+    ],
+)
+def test_a_client_that_may_choose_must_run_the_engine_that_its_config_or_a_dimension_asks_for(
+    stage: Stage, config: str, dimensions: tuple[tuple[str, str], ...], asked: str | None
+) -> None:
+    stage.client = replace(stage.client, kind="cli")
+    stage.endpoint.log = log_of(put())
+    definition = replace(UPLOAD, dimensions=dimensions, environment=replace(FIXTURE, config=config))
+    outcome = stage.once(definition)
+    if asked is None:
+        assert isinstance(outcome, Measurement), outcome
+    else:
+        assert isinstance(outcome, Failure)
+        assert outcome.what.startswith(f"the wire shows engine `python` where `{asked}` was asked for")
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine", "block", "is_warned"),
+    [
+        ("cli-classic", TransferEngine.PYTHON, "", True),
+        ("cli-classic", TransferEngine.PYTHON, "s5cmd =\n  part_size = 7MB", True),
+        ("s5cmd", TransferEngine.GO, "", True),
+        ("s5cmd", TransferEngine.GO, "s5cmd =\n  part_size = 7MB", False),
+    ],
+)
+def test_a_part_size_that_the_client_did_not_take_is_a_warning(
+    stage: Stage, kind: str, engine: TransferEngine, block: str, is_warned: bool
+) -> None:
+    stage.client = replace(stage.client, kind=kind)
+    parts = [put(5, engine, query=f"partNumber={number}&uploadId=u") for number in (1, 2)]
+    stage.endpoint.log = log_of(*parts, put(0, engine, method="POST", query="uploadId=u"))
+    config = f"[default]\ns3 =\n  multipart_chunksize = 1MB\n{block}"
+    outcome = stage.once(replace(UPLOAD, environment=replace(FIXTURE, config=config)))
+    assert isinstance(outcome, Measurement), outcome
+    assert outcome.warnings == ("the config asks for parts of 1 MiB, the client sent 5 B",) * is_warned
+
+
 def test_of_many_errors_the_first_ones_are_kept(stage: Stage) -> None:
     stage.endpoint.log = log_of(*(put(error=f"error {number}") for number in range(ERRORS_MAX + 5)))
     outcome = stage.once(UPLOAD)
@@ -307,6 +356,40 @@ def test_a_download_is_compared_with_what_was_served(stage: Stage, is_logged: bo
     outcome = stage.once(DOWNLOAD)
     assert isinstance(outcome, Failure)
     assert "landed" in outcome.what
+
+
+def test_an_object_from_text_is_told_and_a_listed_one_that_is_missing_is_an_error(stage: Stage) -> None:
+    listing = Response(
+        match=RequestMatch(path="/bucket"), body=ListingBody(directory="many", prefix="to/"), instances=None
+    )
+    definition = replace(
+        DOWNLOAD,
+        command=("s3", "cp", "s3://bucket/to", ".", "--recursive"),
+        environment=Environment(file_dirs=(FixtureDir(name="many", file_count=2, file_size_bytes=3),)),
+        responses=(listing, Response(match=RequestMatch(path="/bucket/to/*"), body="text", instances=None)),
+    )
+    gets = [put(0, method="GET", path=f"/bucket/to/file-00000{number}") for number in range(2)]
+    stage.endpoint.log = log_of(*gets)
+    stage.spawner.written = {"file-000000": b"text", "file-000001": b"text"}
+    measured = stage.once(definition)
+    assert isinstance(measured, Measurement), measured
+    assert measured.warnings == ("2 objects were served from text and not compared",)
+    stage.endpoint.log = log_of(gets[0])
+    stage.spawner.written = {"file-000000": b"text"}
+    outcome = stage.once(definition)
+    assert isinstance(outcome, Failure)
+    assert outcome.what == "/bucket/to/file-000001 was listed, but file-000001 is not there"
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_of_a_download_that_may_leave_out_objects_only_those_that_were_read_are_compared(
+    stage: Stage, is_read: bool
+) -> None:
+    stage.endpoint.files = {"/bucket/key": "file"}
+    stage.endpoint.log = log_of(put(0, method="GET", response_bytes=10)) if is_read else QUIET
+    stage.spawner.written = {"landed": b"older"}
+    outcome = stage.once(replace(DOWNLOAD, command=(*DOWNLOAD.command, "--no-overwrite")))
+    assert isinstance(outcome, Failure) is is_read
 
 
 @pytest.mark.parametrize("destination", ["landed", "file"])

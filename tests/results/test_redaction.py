@@ -38,6 +38,11 @@ from s3bench.results.redaction import REDACTED, mask_file, redact, redact_text, 
         (["curl", "--user", "bob:hunter2", "--proxy-user", "a:b"], ["curl", "--user", "***", "--proxy-user", "***"]),
         (["python", "-u", "x.py", "-u", "http://h:1"], ["python", "-u", "x.py", "-u", "http://h:1"]),
         (["--sse-customer-key", "hunter2"], ["--sse-customer-key", "***"]),
+        (["--passphrase", "hunter2", "--private-key=hunter3"], ["--passphrase", "***", "--private-key=***"]),
+        (["-pass", "hunter2", "--db-pwd", "hunter3"], ["-pass", "***", "--db-pwd", "***"]),
+        (["--encryption-key", "hunter2", "x"], ["--encryption-key", "***", "x"]),
+        (["--sse-c-copy-source-key", "hunter2", "x"], ["--sse-c-copy-source-key", "***", "x"]),
+        (["--bypass", "a", "--source-key", "a/b", "PWD=/x"], ["--bypass", "a", "--source-key", "a/b", "PWD=/x"]),
         (["-k", "token", "file", "user@host"], ["-k", "token", "file", "user@host"]),
         ([], []),
     ],
@@ -69,6 +74,19 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
         ("X-Auth-Token: hunter2; X-Authorization: a b", "X-Auth-Token: ***"),
         ("authorization:Basic aHVudGVy\nhost:h", "authorization:***\nhost:h"),
         ("sent Bearer hunter2.x-y/z== to h", "sent Bearer *** to h"),
+        ("curl -H 'Cookie: sid=hunter2; a=b' h", "curl -H 'Cookie: ***' h"),
+        ("set-cookie: sid=hunter2\nhost: h", "set-cookie: ***\nhost: h"),
+        (
+            "GPG_PASSPHRASE=hunter2 DB_PASS=hunter3 MYSQL_PWD=hunter4 x",
+            "GPG_PASSPHRASE=*** DB_PASS=*** MYSQL_PWD=*** x",
+        ),
+        ("rclone --sftp-pass hunter2 --pass=hunter3 ls", "rclone --sftp-pass *** --pass=*** ls"),
+        ('{"privateKey": "hunter2", "encryption_key": "hunter3", 1}', '{"privateKey": ***, "encryption_key": ***, 1}'),
+        (
+            "PWD=/home OLDPWD=/x BYPASS=1 passes=3 --compass n --passing 7 x; all tests pass: 3 cookies, a cookie",
+            "PWD=/home OLDPWD=/x BYPASS=1 passes=3 --compass n --passing 7 x; all tests pass: 3 cookies, a cookie",
+        ),
+        ("--monkey x --cookie-jar jar --keyboard y", "--monkey x --cookie-jar jar --keyboard y"),
         (
             "aws s3 cp --sse-c-key hunter2 --sse-c-copy-source-key hunter3 a b",
             "aws s3 cp --sse-c-key *** --sse-c-copy-source-key *** a b",
@@ -98,7 +116,8 @@ def test_secrets_in_a_shell_command_or_in_what_it_wrote_are_replaced_and_nothing
 
 
 @pytest.mark.parametrize(
-    "piece", ["token", "a-", "token=", "'", '"\\', "--token '", "authorization", "-u a:", "-s", "-ss"]
+    "piece",
+    ["token", "a-", "token=", "'", '"\\', "--token '", "authorization", "-u a:", "-s", "-ss", "pass", "pwd-", "cookie"],
 )
 def test_long_text_takes_no_long_time(piece: str) -> None:
     redact_text(piece * (200_000 // len(piece)))  # the square of its length would take longer than a test may

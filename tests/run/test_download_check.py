@@ -7,7 +7,7 @@ import pytest
 
 from s3bench.run.download_check import DownloadCheck, first_difference
 from s3bench.spec.command import Transfer, parse_transfer
-from s3bench.spec.definition import Environment
+from s3bench.spec.definition import Environment, FixtureDir, ListingBody, RequestMatch, Response
 
 _BLOCK = 1 << 20
 _SERVED = {"/bucket/key": "remote"}
@@ -97,11 +97,58 @@ class TestLanding:
         (error,) = landing.errors(_SERVED)
         assert f"first difference at byte {size_bytes - 1}" in error
 
+    def test_a_dry_run_leaves_nothing_to_check(self, work: Path) -> None:
+        dry = transfer("cp", "s3://bucket/key", "landed", "--dryrun")
+        check = DownloadCheck(dry, Environment(), work=work, served_from=work.parent / "pristine")
+        assert check.errors(_SERVED) == ()
+
     def test_uploads_leave_nothing_to_check(self, work: Path) -> None:
         upload = transfer("cp", "file", "s3://bucket/key")
         for each in (upload, None):
             landing = DownloadCheck(each, Environment(), work=work, served_from=work.parent / "pristine")
             assert landing.errors(_SERVED) == ()
+
+
+LISTED = Environment(file_dirs=(FixtureDir(name="remote", file_count=3, file_size_bytes=4),))
+LISTING = Response(
+    match=RequestMatch(method="GET", path="/bucket"), body=ListingBody(directory="remote", prefix="to/"), instances=None
+)
+
+
+class TestListed:
+    def errors(self, work: Path, *words: str, responses: tuple[Response, ...] = (LISTING,)) -> tuple[str, ...]:
+        """What is wrong if the first and the last of three listed objects landed, the first from a file."""
+        (work / "landed").mkdir()
+        (work.parent / "pristine" / "remote").unlink()
+        (work.parent / "pristine" / "remote").mkdir()
+        for file in (work / "landed", work.parent / "pristine" / "remote"):
+            (file / "file-000000").write_bytes(b"same")
+        (work / "landed" / "file-000002").write_bytes(b"text")
+        check = DownloadCheck(transfer(*words), LISTED, responses, work=work, served_from=work.parent / "pristine")
+        return check.errors({"/bucket/to/file-000000": "remote/file-000000"})
+
+    @pytest.mark.parametrize("verb", ["cp", "mv"])
+    @pytest.mark.parametrize("path", ["/bucket", "/bucket/", "/*", None])
+    def test_a_listed_object_that_did_not_land_is_an_error(self, work: Path, verb: str, path: str | None) -> None:
+        match = RequestMatch(path=path)
+        listing = Response(match=match, body=LISTING.body, instances=None)
+        errors = self.errors(work, verb, "s3://bucket/to", "landed", "--recursive", responses=(listing,))
+        assert errors == ("/bucket/to/file-000001 was listed, but landed/file-000001 is not there",)
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("sync", "s3://bucket/to", "landed"),
+            ("cp", "s3://bucket/to", "landed", "--recursive", "--exclude", "*1"),
+            ("cp", "s3://bucket/to", "landed", "--recursive", "--no-overwrite"),
+            ("cp", "s3://bucket/to", "landed", "--recursive", "--case-conflict", "skip"),
+            ("cp", "s3://bucket/to/file-000000", "landed/"),
+            ("cp", "s3://bucket/elsewhere", "landed", "--recursive"),
+            ("cp", "s3://other/to", "landed", "--recursive"),
+        ],
+    )
+    def test_one_that_need_not_be_downloaded_is_none(self, work: Path, words: tuple[str, ...]) -> None:
+        assert self.errors(work, *words) == ()
 
 
 @pytest.mark.parametrize(

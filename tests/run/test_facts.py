@@ -1,6 +1,7 @@
 """What is kept of the wire log and the samples for charts."""
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -101,6 +102,60 @@ def test_without_sockets_there_is_no_connection() -> None:
 def test_requests_beyond_the_bound_are_counted() -> None:
     kept = measured(*[PART] * (REQUESTS_MAX + 3))
     assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
+
+
+def attempts(*requests: WireRequest) -> list[int]:
+    """The attempts of the requests, each as the client tells it: the first."""
+    told = (msgspec.structs.replace(request, attempt=1) for request in requests)
+    return [span.attempt for span in measured(*told).requests]
+
+
+def retries(*requests: WireRequest) -> int:
+    counts = measured(*requests).wire
+    assert counts is not None
+    return counts.retries
+
+
+def answered(status: int = 200, **changes: Any) -> WireRequest:
+    return msgspec.structs.replace(PART, status=status, **changes)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        answered(503, attempt=1),
+        answered(500, attempt=1),
+        answered(429, attempt=1),
+        answered(0, attempt=1),
+        answered(attempt=1, complete=False),
+        answered(attempt=1, error="cut off"),
+    ],
+)
+def test_a_request_like_one_that_failed_is_another_attempt_also_if_the_client_tells_none(failed: WireRequest) -> None:
+    assert attempts(failed, failed, answered(), answered()) == [1, 2, 3, 1]
+    assert retries(failed, answered(attempt=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"method": "HEAD"},
+        {"path": "/bucket/other"},
+        {"query": "partNumber=2&uploadId=u"},
+        {"byte_range": "bytes=0-1"},
+    ],
+)
+def test_a_request_for_something_else_is_not(other: dict[str, str]) -> None:
+    assert attempts(answered(503), answered(**other)) == [1, 1]
+
+
+@pytest.mark.parametrize("status", [200, 206, 304, 404, 412, 416])
+def test_nor_is_one_after_a_response_that_no_client_tries_again(status: int) -> None:
+    assert attempts(answered(status), answered()) == [1, 1]
+
+
+def test_a_client_that_tells_more_attempts_is_believed() -> None:
+    assert retries(PART) == 1
 
 
 def test_samples_are_kept_where_there_are_some_and_what_observing_cost_in_any_case() -> None:

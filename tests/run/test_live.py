@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from s3bench.errors import S3BenchError
+from s3bench.errors import BadInput, S3BenchError
 from s3bench.run.live import LiveEndpoint
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -192,3 +192,10 @@ def test_a_server_that_ignores_the_prefix_loses_nothing(fixtures: Path, monkeypa
         with pytest.raises(S3BenchError, match="lists '20240101'"):
             live.__exit__(None, None, None)
     assert lying.removed == []
+
+
+def test_a_url_that_no_client_can_be_made_for_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "key")
+    with pytest.raises(BadInput, match="bucket 'b' at localhost:9000 cannot be used"):
+        LiveEndpoint("localhost:9000", bucket="b").connect()

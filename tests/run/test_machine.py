@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from s3bench.run import machine
+from s3bench.run.disk import file_system_of
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 
 
@@ -32,6 +33,28 @@ def test_the_facts_of_this_machine_are_read_and_can_be_written_as_json() -> None
     assert facts.memory_total == psutil.virtual_memory().total
     assert 0 < facts.memory_available <= facts.memory_total
     assert msgspec.json.decode(msgspec.json.encode(facts), type=MachineFacts) == facts
+
+
+MOUNTS = (
+    "21 1 8:1 / / rw - overlay overlay rw\n"
+    "30 21 0:26 / {parent} rw shared:7 - tmpfs tmpfs rw\n"
+    "31 30 8:2 / {parent}/elsewhere rw - ext4 /dev/sda2 rw\n"
+)
+
+
+def test_the_file_system_of_workspaces_is_a_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setenv("S3BENCH_TMPDIR", str(work))
+    root = write(tmp_path / "root", {"proc/self/mountinfo": MOUNTS.format(parent=work)})
+    assert machine_facts(root).workspace_file_system == "tmpfs"
+    assert machine_facts().workspace_file_system == file_system_of(work)
+    write(root, {"proc/self/mountinfo": MOUNTS.format(parent=tmp_path / "other")})
+    assert machine_facts(root).workspace_file_system == "overlay"
+    write(root, {"proc/self/mountinfo": ""})
+    assert machine_facts(root).workspace_file_system is None
+    monkeypatch.setenv("S3BENCH_TMPDIR", str(work / "missing"))
+    assert machine_facts().workspace_file_system is None
 
 
 def test_the_facts_name_neither_the_host_nor_the_user() -> None:

@@ -164,6 +164,16 @@ class TestUploadedBytes:
         assert upload_errors(log(*many(0, 2)), some, ENVIRONMENT) == ()
         assert len(upload_errors(log(*many(0), put(9, path="/bucket/to/file-000002")), some, ENVIRONMENT)) == 1
 
+    @pytest.mark.parametrize("option", ["--dryrun", "--no-overwrite"])
+    @pytest.mark.parametrize("words", [("many", "s3://bucket/to", "--recursive"), ("file", "s3://bucket/key")])
+    def test_of_an_upload_that_may_leave_out_files_only_what_came_is_looked_at(
+        self, words: tuple[str, ...], option: str
+    ) -> None:
+        some = transfer("cp", *words, option)
+        assert upload_errors(log(), some, ENVIRONMENT) == ()
+        wrong = put(9, path="/bucket/to/file-000002" if some.recursive else "/bucket/key")
+        assert len(upload_errors(log(wrong), some, ENVIRONMENT)) == 1
+
     def test_an_empty_file_has_to_come_too(self) -> None:
         empty = transfer("cp", "empty", "s3://bucket")
         assert upload_errors(log(put(0, path="/bucket/empty")), empty, ENVIRONMENT) == ()
@@ -264,10 +274,60 @@ class TestNothingDownloaded:
         assert "nothing was downloaded" in warning
 
     def test_one_that_read_an_object_is_not(self) -> None:
-        assert transfer_warnings(log(request("GET", "/bucket"), request()), DOWNLOAD) == ()
+        assert transfer_warnings(log(request("GET", "/bucket"), request()), DOWNLOAD, compared={"/bucket/key"}) == ()
+
+    @pytest.mark.parametrize("option", ["--dryrun", "--no-overwrite"])
+    def test_one_that_may_read_none_is_not(self, option: str) -> None:
+        some = transfer("cp", "s3://bucket/key", "landed", option)
+        assert transfer_warnings(log(request("HEAD")), some) == ()
 
     @pytest.mark.parametrize(
         "other", [None, UPLOAD, transfer("sync", "s3://bucket/prefix", "landed"), transfer("rm", "s3://bucket/key")]
     )
     def test_uploads_deletes_and_a_sync_with_nothing_to_do_are_not(self, other: Transfer | None) -> None:
         assert transfer_warnings(log(request("GET", "/bucket")), other) == ()
+
+
+class TestUncomparedDownload:
+    FOLDER = transfer("cp", "s3://bucket/to", "landed", "--recursive")
+
+    def test_objects_that_no_file_is_behind_are_warned_of_each_once(self) -> None:
+        texts = [request(path=f"/bucket/to/{name}") for name in ("a", "b", "b")]
+        (warning,) = transfer_warnings(log(request("GET", "/bucket"), *texts), self.FOLDER)
+        assert warning == "2 objects were served from text and not compared"
+        (warning,) = transfer_warnings(log(*texts), self.FOLDER, compared={"/bucket/to/a"})
+        assert warning == "1 object was served from text and not compared"
+
+    @pytest.mark.parametrize(
+        "other",
+        [None, UPLOAD, transfer("cp", "s3://bucket/key", "-"), transfer("cp", "s3://bucket/a", "s3://bucket/b")],
+    )
+    def test_what_leaves_no_file_is_not(self, other: Transfer | None) -> None:
+        assert transfer_warnings(log(request()), other) == ()
+
+    def test_a_response_that_the_client_tried_again_is_not(self) -> None:
+        assert (
+            transfer_warnings(log(request(status=503), request(file="file")), DOWNLOAD, compared={"/bucket/key"}) == ()
+        )
+
+
+class TestPartSize:
+    @pytest.mark.parametrize(
+        ("sizes", "sent"),
+        [((5 << 20, 5 << 20, 1), "5 MiB"), ((512 << 10, 512 << 10), "512 KiB"), ((5 << 20,), "5 MiB")],
+    )
+    def test_parts_of_another_size_than_asked_for_are_warned_of(self, sizes: tuple[int, ...], sent: str) -> None:
+        parts = [part(number, size_bytes) for number, size_bytes in enumerate(sizes, 1)]
+        (warning,) = transfer_warnings(log(*parts), UPLOAD, part_bytes=1 << 20)
+        assert warning == f"the config asks for parts of 1 MiB, the client sent {sent}"
+
+    @pytest.mark.parametrize("sizes", [(1 << 20, 1 << 20, 5), (1 << 20,), (77,), ()])
+    def test_parts_as_asked_for_and_a_file_below_their_size_are_not(self, sizes: tuple[int, ...]) -> None:
+        parts = [part(number, size_bytes) for number, size_bytes in enumerate(sizes, 1)]
+        assert transfer_warnings(log(*parts, put(9 << 20)), UPLOAD, part_bytes=1 << 20) == ()
+
+    def test_parts_that_failed_downloads_and_a_config_that_asks_for_none_are_not(self) -> None:
+        parts = log(part(1, 5 << 20), part(2, 5 << 20))
+        assert transfer_warnings(parts, UPLOAD) == ()
+        assert transfer_warnings(parts, None, part_bytes=1 << 20) == ()
+        assert transfer_warnings(log(part(1, 5 << 20, status=503)), UPLOAD, part_bytes=1 << 20) == ()

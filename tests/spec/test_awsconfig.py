@@ -20,6 +20,7 @@ from s3bench.spec.parse import parse_definitions
         ("[default]\ns3=\n\tmultipart_chunksize=8MB\n\tpreferred_transfer_client=crt\nregion=x", "cli-crt"),
         ("[default]\ns3 =\n preferred_transfer_client = auto", None),
         ("[default]\npreferred_transfer_client = crt", None),
+        ("[profile default]\nS3 =\n preferred_transfer_client = crt", "cli-crt"),
         ("[profile x]\ns3 =\n preferred_transfer_client = crt", None),
         ("[DEFAULT]\ns3 =\n preferred_transfer_client = crt\n[default]", None),
         ("no section", None),
@@ -48,7 +49,7 @@ def test_what_the_clients_cannot_read_is_reported(text: str) -> None:
         "[default]",
         "# only a comment",
         "[default]\nregion=%(x)s",
-        "[profile a-b]\noutput: json\nRetry_Mode = adaptive",
+        "[profile default]\noutput: json\nRetry_Mode = adaptive",
         "[default]\ns3 =\n  # a comment\n\n  max_bandwidth = 5MB/s\nregion = x",
         "[default]\ns3 =\n  multipart_chunksize = 8MB\ns5cmd =\n  numworkers = 8\n  part_size = 64MB",
     ],
@@ -79,7 +80,7 @@ VALUES = {
 @pytest.mark.parametrize("key", sorted(PROFILE_KEYS))
 def test_a_key_that_changes_how_a_client_works_is_allowed(key: str) -> None:
     value = VALUES.get(key, "true" if key in SWITCHES else "x")
-    assert check_config(f"[default]\n{key} = {value}\n[profile other]\n{key} = {value}", known_clients()) is None
+    assert check_config(f"[profile default]\n{key} = {value}", known_clients()) is None
 
 
 BLOCKS = config_blocks(known_clients())
@@ -114,9 +115,9 @@ def test_a_setting_of_transfers_is_allowed(block: str, key: str) -> None:
     ],
 )  # fmt: skip
 def test_a_value_that_no_client_can_use_is_reported_with_its_place(key: str, value: str) -> None:
-    complaint = check_config(f"[default]\n[profile x]\ns3 =\n  {key} = {value}", known_clients())
+    complaint = check_config(f"[profile default]\ns3 =\n  {key} = {value}", known_clients())
     assert complaint is not None
-    assert complaint.what.startswith(f'sets `{key}` under `s3 =` in `[profile x]` to "{value[:50]}')
+    assert complaint.what.startswith(f'sets `{key}` under `s3 =` in `[profile default]` to "{value[:50]}')
     assert complaint.fix.startswith("write ")
 
 
@@ -151,9 +152,9 @@ def test_a_value_that_aws_cli_takes_is_right(key: str, value: str) -> None:
     ],
 )
 def test_a_value_of_a_profile_that_botocore_rejects_or_misunderstands_is_reported(key: str, value: str) -> None:
-    complaint = check_config(f"[default]\n[profile x]\n{key} = {value}", known_clients())
+    complaint = check_config(f"[profile default]\n{key} = {value}", known_clients())
     assert complaint is not None
-    assert complaint.what.startswith(f'sets `{key}` in `[profile x]` to "{value}": ')
+    assert complaint.what.startswith(f'sets `{key}` in `[profile default]` to "{value}": ')
     assert complaint.fix.startswith("write ")
 
 
@@ -197,7 +198,9 @@ def test_a_value_of_a_clients_own_block_is_checked_too(block: str, line: str, sa
         ("[ default ]\nregion = x", "is not allowed"),
         ("[profile a\\b]\nregion = x", "is not allowed"),
         ("[default]\ncredential_process = ./x", "`credential_process` in `[default]`, which is not allowed: it runs a"),
-        ("[profile x]\ncli_pager = ./x", "it runs a program"),
+        ("[profile default]\ncli_pager = ./x", "it runs a program"),
+        ("[default]\n[profile x]\nregion = x", '"[profile x]", which is not allowed: s3bench sets the profile'),
+        ("[profile default]\nregion = x\n[default]", "both `[default]` and `[profile default]`"),
         ("[default]\nCLI_Pager = ./x", "it runs a program"),
         ("[default]\ncli_history = enabled", "it writes a record"),
         ("[default]\nrole_arn = x", "s3bench sets the credentials"),

@@ -10,6 +10,8 @@ from s3bench.spec.parse import parse_definitions
 CRT = {"config": "[default]\ns3 =\n preferred_transfer_client = crt"}
 CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_transfer_client=classic"}
 
+ENGINE = {word: [{"name": "S3TransferClient", "value": word}] for word in ("Classic", "CRT")}
+
 
 @pytest.mark.parametrize(
     ("keys", "expected"),
@@ -103,6 +105,27 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
             ),
         ),
         (
+            {"dimensions": ENGINE["CRT"], "clients": ["cli", "boto3-crt", "cli-classic"]},
+            (
+                'clients[2]: is `cli-classic`, but the dimension S3TransferClient is "CRT"; remove the dimension '
+                "(s3bench adds it for each client), or remove the client"
+            ),
+        ),
+        (
+            {"dimensions": ENGINE["Classic"], "clients": ["s5cmd"]},
+            (
+                'clients[0]: is `s5cmd`, but the dimension S3TransferClient is "Classic"; remove the dimension '
+                "(s3bench adds it for each client), or remove the client"
+            ),
+        ),
+        (
+            {"dimensions": ENGINE["Classic"], "environment": CRT},
+            (
+                'dimensions[0].value: is "Classic", but `environment.config` sets preferred_transfer_client for '
+                "`cli-crt`; make the dimension and the config agree"
+            ),
+        ),
+        (
             {"environment": {"config": "region = here"}},
             (
                 "environment.config: is not an AWS config: line 1 is before any section; begin with a section: "
@@ -148,7 +171,10 @@ def test_a_definition_that_contradicts_itself_is_reported(keys: dict[str, Any], 
         {"environment": CRT, "clients": ["cli-crt", "cli", "boto3-classic", "s5cmd"]},
         {"environment": {"config": "[default]\ns3 =\n preferred_transfer_client = auto"}, "clients": ["cli-crt"]},
         {"environment": {"config": ""}},
-        {"environment": {"config": "# nothing\n[profile other]\ns3 =\n preferred_transfer_client = crt"}},
+        {"environment": {"config": "# nothing\n[profile default]\ns3 =\n preferred_transfer_client = crt"}},
+        {"dimensions": ENGINE["CRT"], "environment": CRT, "clients": ["cli", "cli-crt", "boto3-crt", "crt-python"]},
+        {"dimensions": ENGINE["Classic"], "environment": CLASSIC, "clients": ["cli", "boto3-classic"]},
+        {"dimensions": [{"name": "S3TransferClient", "value": "mine"}], "clients": ["cli-crt", "cli-classic"]},
         {"clients": ["cli", "cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "crt-python", "s5cmd"]},
         {"timeout": 0.001},
         {"command": ["sqs", "send-message", "--message-body", ""]},

@@ -50,6 +50,31 @@ TWICE = "; give one of the two another name, or remove it"
             'files[0].name: is "d", which $[0].environment.file_dirs[0] makes a directory; give the file another name',
         ),
         (
+            {"files": files("d/file-000000/x"), "file_dirs": [directory("d")]},
+            (
+                'files[0].name: needs the directory "d/file-000000", which $[0].environment.file_dirs[0] makes a file; '
+                "give one of the two another name"
+            ),
+        ),
+        (
+            {"file_dirs": [directory("d"), directory("d/file-000002")]},
+            (
+                'file_dirs[1].name: needs the directory "d/file-000002", which $[0].environment.file_dirs[0] makes a '
+                "file; give one of the two another name"
+            ),
+        ),
+        (
+            {"file_dirs": [directory("d")], "file_trees": [{"name": "d/file-000000/t", "sizes": {"x": 1}}]},
+            (
+                'file_trees[0].name: needs the directory "d/file-000000", which $[0].environment.file_dirs[0] makes a '
+                "file; give one of the two another name"
+            ),
+        ),
+        (
+            {"files": files("f"), "file_trees": [{"name": "f/t", "sizes": {}}]},
+            'files[0].name: is "f", which $[0].environment.file_trees[0] makes a directory; give the file another name',
+        ),
+        (
             {"file_literals": [literal("f", "x"), literal("f", "xb")]},
             (
                 'file_literals[1].mode: needs a new file, but "f" is made at $[0].environment.file_literals[0]; '
@@ -77,7 +102,7 @@ def test_fixtures_that_contradict_one_another_are_reported(
     "environment",
     [
         {
-            "files": files("d/extra", "d/file-000003"),
+            "files": files("d/extra", "d/file-000003", "d/file-000004/x"),
             "file_dirs": [directory("d"), directory("d/e"), directory("d/e/f")],
         },
         {"files": files("f"), "file_literals": [literal("f", "a"), literal("f", "ab"), literal("new", "a")]},

@@ -2,6 +2,12 @@ from typing import Any
 
 import pytest
 
+from s3bench.spec.definition import Environment, FileBody, FixtureDir, RequestMatch, Response
+from s3bench.spec.file_sizes import SizeCounts
+from s3bench.spec.fixture_rules import check_fixtures
+from s3bench.spec.reader import Report
+from s3bench.spec.response_rules import check_response
+
 ENVIRONMENT = {
     "files": [{"name": "test_file", "size": 100}],
     "file_dirs": [
@@ -30,6 +36,14 @@ ENVIRONMENT = {
         (
             {"headers": {"Content-Length": "1"}, "body": {"file": "dir/*"}, "match": {"path": "/b/*"}},
             '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or remove it',
+        ),
+        (
+            {"headers": {"Content-Length": "1"}, "body": {"file": "dir/*5"}, "match": {"path": "/b/*"}},
+            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or remove it',
+        ),
+        (
+            {"body": {"file": "dir/*12"}, "match": {"path": "/b/*"}},
+            '.body.file: is "dir/*12", which no fixture makes; add it under `environment`, or use an existing file',
         ),
         (
             {"headers": {"Content-Length": "9"}, "match": {"method": "GET"}},
@@ -203,6 +217,10 @@ def test_a_response_that_contradicts_itself_is_reported(response: dict[str, Any]
         {"headers": {"Content-Range": "0-8388608/10000000000", "Empty": ""}},
         {"body": {"file": "é.txt"}},
         {"body": {"file": "dir/file-000000"}},
+        {"body": {"file": "dir/file-00000*"}, "match": {"path": "/b/*"}},
+        {"body": {"file": "dir/file-*5"}, "match": {"path": "/b/*"}},
+        {"body": {"file": "d*0007"}, "match": {"path": "/b/*"}},
+        {"body": {"file": "*-000010"}, "match": {"path": "/b/*"}},
         {"body": {"listing": "empty"}},
         {"body": {"listing": "dir", "prefix": "a/b-"}},
         {"status_code": 204},
@@ -213,6 +231,19 @@ def test_a_response_that_contradicts_itself_is_reported(response: dict[str, Any]
 )
 def test_a_response_that_agrees_with_itself_is_right(response: dict[str, Any], problems: Any) -> None:
     assert problems(environment=ENVIRONMENT, responses=[response]) == []
+
+
+@pytest.mark.parametrize("counts", [((4, 2), (9, 1)), ((4, 1), (9, 2))])
+def test_a_body_of_files_that_differ_in_size_has_no_length_to_contradict(counts: SizeCounts) -> None:
+    many = FixtureDir(name="d", file_count=3, file_size_bytes=9, sizes=counts)
+    fixtures = check_fixtures(Environment(file_dirs=(many,)), (), Report())
+    match = RequestMatch(path="/b/*")
+    report = Report()
+    for length in ("4", "9"):
+        headers = (("Content-Length", length),)
+        response = Response(headers=headers, body=FileBody(file="d/*"), match=match)
+        check_response(response, (), fixtures, report)
+    assert report.problems([]) == ()
 
 
 @pytest.mark.parametrize(

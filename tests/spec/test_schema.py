@@ -126,6 +126,15 @@ def test_the_pattern_of_a_rule_decides_as_its_check(name: str, text: str) -> Non
     assert _fits(RULES[name], text) == (RULES[name].check(text) is None)
 
 
+@pytest.mark.parametrize("rule", [FIXTURE_NAME, BODY_NAME])
+@pytest.mark.parametrize("name", ["caf\udce9", "a/\udce9/b", "\ud800"])
+def test_a_file_name_that_is_not_utf_8_is_a_complaint(rule: TextRule, name: str) -> None:
+    complaint = rule.check(name)
+    assert complaint is not None
+    assert complaint.what.endswith(": it is not UTF-8")
+    complaint.what.encode()
+
+
 @given(text=st.text(alphabet="ab é\t\n\0\u200b", max_size=8))
 def test_the_pattern_of_labels_refuses_nothing_that_the_check_takes(text: str) -> None:
     assert _fits(LABEL, text) or LABEL.check(text) is not None

@@ -155,7 +155,7 @@ def _hooks(options: RunOptions) -> Hooks:
 
 
 def _endpoint(options: RunOptions) -> EndpointOpener:
-    if options.endpoint_url:
+    if options.endpoint_url is not None:
         assert options.bucket is not None
         return live(options.endpoint_url, bucket=options.bucket)
     if options.endpoint == "emulator":

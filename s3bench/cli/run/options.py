@@ -79,7 +79,10 @@ class RunOptions:
                 f"give one for all {SCAN}, or one for each",
             )
         return (
-            *(parse_parameter_list(name, values) for name, values in self.parameter_list),
+            *(
+                parse_parameter_list(name, values, is_live=self.endpoint_url is not None)
+                for name, values in self.parameter_list
+            ),
             *(parse_parameter_scan(*scan, step) for scan, step in zip(self.parameter_scan, steps, strict=False)),
         )
 
@@ -102,7 +105,7 @@ class RunOptions:
 
     @property
     def _endpoint(self) -> str:
-        if self.endpoint_url:
+        if self.endpoint_url is not None:
             return "live"
         return "emulator" if self.endpoint == "emulator" else f"stub {self.stub}"
 
@@ -125,7 +128,7 @@ def check_options(options: RunOptions) -> None:
             "--timeout is more than a day", "a timeout in a definition has the same limit", "Write 24h or less."
         )
     _check_emulator(options)
-    if options.endpoint_url and (options.tls or options.stub == "in-process"):
+    if options.endpoint_url is not None and (options.tls or options.stub == "in-process"):
         raise BadInput(
             "--tls and --stub cannot be combined with --endpoint-url", "they are about the stub", "Leave them out."
         )
@@ -135,11 +138,22 @@ def check_options(options: RunOptions) -> None:
             "the stub in the client's process has no sockets",
             "Leave one of them out.",
         )
-    if options.debug_dir and options.debug_dir.is_dir() and any(options.debug_dir.iterdir()) and not options.force:
-        raise BadInput(
-            f"{options.debug_dir} is not empty", "nothing is overwritten", "Name another directory, or pass --force."
-        )
+    if options.debug_dir is not None and not options.force:
+        _check_empty(options.debug_dir)
     _check_cluster(options)
+
+
+def _check_empty(directory: Path) -> None:
+    try:
+        is_used = directory.is_dir() and any(directory.iterdir())
+    except OSError as error:
+        raise BadInput(
+            f"--debug-dir {directory} cannot be read: {error.strerror or error}", fix="Name another directory."
+        ) from error
+    if is_used:
+        raise BadInput(
+            f"{directory} is not empty", "nothing is overwritten", "Name another directory, or pass --force."
+        )
 
 
 def _check_cluster(options: RunOptions) -> None:
@@ -184,8 +198,8 @@ def _check_emulator(options: RunOptions) -> None:
                 "--network needs --endpoint emulator", "the stub has no network model", "Add --endpoint emulator."
             )
         return
-    if options.endpoint_url or options.stub == "in-process":
-        other = "--endpoint-url" if options.endpoint_url else "--stub in-process"
+    if options.endpoint_url is not None or options.stub == "in-process":
+        other = "--stub in-process" if options.endpoint_url is None else "--endpoint-url"
         raise BadInput(
             f"--endpoint emulator cannot be combined with {other}", "a run has one endpoint", f"Leave out {other}."
         )

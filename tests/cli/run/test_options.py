@@ -1,10 +1,12 @@
 """What the options of `s3bench run` accept, and what of them is kept or shown."""
 
+import errno
 import json
 from pathlib import Path
 
 import pytest
 
+from s3bench.clients.environment import check_endpoint_url
 from tests.bench.scripted_bench import ScriptedBench
 from tests.cli.conftest import Here
 
@@ -40,3 +42,38 @@ def test_secrets_in_commands_around_the_runs_are_not_in_the_document(
     assert document["options"]["prepare"] == "true --password *** --secret-key ***; curl -u *** x; true"
     assert f"--prepare={document['options']['prepare']}" in document["command_line"]
     assert document["results"][0]["errors"][0]["why"] == "--password=*** AWS_SECRET_ACCESS_KEY=***"
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:9000", "", "http://", "http://[::1", "http://h:x", "http://h:99999", "s3://bucket", "http://a b"]
+)
+def test_a_url_that_is_no_endpoint_is_bad_input_that_shows_one(here: Here, url: str) -> None:
+    finished = here(*RUN, "--endpoint-url", url, "--bucket", "b")
+    assert finished.returncode == 2
+    assert f"{url!r} is not the URL of an endpoint" in finished.stderr
+    assert "write it like http://localhost:9000" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:9000", "https://s3.eu-west-1.amazonaws.com", "http://[::1]:9000/", "HTTP://h/path"]
+)
+def test_a_url_of_an_endpoint_is_right(url: str) -> None:
+    check_endpoint_url(url)
+
+
+def test_an_empty_url_is_an_endpoint_like_any_other_url(here: Here) -> None:
+    finished = here(*RUN, "--list", "--endpoint-url", "")
+    assert finished.returncode == 2
+    assert "--endpoint-url and --bucket need each other" in finished.stderr
+
+
+def test_a_directory_for_output_that_cannot_be_read_is_bad_input(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(_: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    finished = here(*RUN, "--list", "--debug-dir", str(tmp_path))
+    assert finished.returncode == 2
+    assert f"--debug-dir {tmp_path} cannot be read: Permission denied" in finished.stderr
