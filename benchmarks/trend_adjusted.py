@@ -151,7 +151,6 @@ def print_row(metric: str, source: Source, step: float, series: int) -> None:
                     label=str(place),
                     value=(each.total_s if metric == "total_time" else each.cpu_s)
                     * (1 + step * (place >= RELEASES // 2)),
-                    machine="",
                     beside=each.machine,
                 )
                 for place, each in enumerate(source(releases, random, metric))

@@ -10,7 +10,7 @@ History of the format (`schema_version`):
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -52,6 +52,10 @@ SCHEMA_VERSION = 3
 ORDER_WARNING = (
     "measured one after the other: a change in the speed of the machine in between looks like a difference; "
     "`s3bench gate` avoids such false alarms by running the two sides in alternation"
+)
+NODES_WARNING = (
+    "the nodes are different machines, measured at the same time: a difference between them may come from a machine or "
+    "its network"
 )
 
 _SUMMARY = {  # singular and plural
@@ -306,7 +310,7 @@ def _warnings(
     by: str | None,
 ) -> Iterator[str]:
     if not all(other.same_measurements for other in against):
-        yield ORDER_WARNING
+        yield NODES_WARNING if _are_nodes(sources, by) else ORDER_WARNING
     yield from differences_between(sources)
     if by is None:
         for source, matching in zip(sources[1:], matchings, strict=True):
@@ -315,6 +319,11 @@ def _warnings(
     for other, matching in zip(grouping.groups[1:], matchings, strict=True):
         yield from _engines(grouping.groups[0].name, other.name, matching.matches)
     yield from document_warnings([source for index, source in enumerate(sources) if source not in sources[:index]])
+
+
+def _are_nodes(sources: Sequence[DocumentSource], by: str | None) -> bool:
+    """Whether the groups are the nodes of clusters."""
+    return by == NODE and all(isinstance(source.document.options.get("cluster"), Mapping) for source in sources)
 
 
 def _engines(baseline: str, other: str, matches: Sequence[MatchedBenchmark]) -> Iterator[str]:

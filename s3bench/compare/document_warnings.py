@@ -24,8 +24,7 @@ def _warnings(source: DocumentSource) -> Iterator[str]:
     document = source.document
     yield from document.warnings
     unfinished = [result for result in document.results if result.status is Status.RUNNING]
-    was_cut_short = bool(document.started_at) and document.ended_at is None  # other tools' files have no times
-    if was_cut_short or unfinished:
+    if document.was_cut_short or unfinished:
         which = f": {_named(unfinished)}" if unfinished else ""
         yield f"the run is not complete{which}"
     failed = [result for result in document.results if result.errors]

@@ -33,6 +33,7 @@ _MACHINE = {
     "python": "Python",
     "git_commit": "s3bench checkout",
 }
+_WORKSPACE = "workspace_file_system"  # older documents do not have it
 _CLUSTER = "cluster"
 _SIZES = frozenset({"memory_total", "memory_limit"})
 _SIZE_MAX = 1 << 62
@@ -69,6 +70,9 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
         if before != after:
             yield what, _rendered(key, before), _rendered(key, after)
     yield from _memory(first.machine, second.machine)
+    before, after = first.machine.get(_WORKSPACE), second.machine.get(_WORKSPACE)
+    if before and after and before != after:
+        yield "file system of the workspace", _rendered(_WORKSPACE, before), _rendered(_WORKSPACE, after)
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
     if counts_from_exec(first) is not counts_from_exec(second):

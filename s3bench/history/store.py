@@ -189,7 +189,8 @@ def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | Non
 
 def _points(metric: str) -> sa.Select[Any]:
     columns = [column for column in RESULTS.c if column.name not in {"cell", "tags", "document"}]
-    document = [DOCUMENTS.c[name] for name in ("number", "identity", "started_ms", "machine", "s3bench", "git_commit")]
+    names = ("number", "identity", "started_ms", "ended_ms", "machine", "s3bench", "git_commit")
+    document = [DOCUMENTS.c[name] for name in names]
     return sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document).where(FIGURES.c.metric == metric)
 
 
@@ -304,5 +305,6 @@ def _point(row: Row[tuple[object, ...]], metric: str, recorded: RecordedWorkload
         s3bench=row.s3bench,
         commit=row.git_commit,
         at=time_of(row.started_ms),
+        has_ended=row.ended_ms is not None,
         workload=None if recorded is None else recorded.of_result(row.benchmark, dimensions),
     )

@@ -227,9 +227,17 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def is_of_load(self) -> bool:
-        """Whether it has the results of a load run."""
+        """Whether it is of a load run: by its measurements, or if it has none, by its phases, which only loads have."""
         measured = [result for result in self.results if result.measurements]
-        return bool(measured) and all(result.loops for result in measured)
+        return all(result.loops for result in measured) if measured else "phases" in self.options
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the run was killed, or has not ended yet, so that results may be missing.
+
+        Files of other tools may not know when their run ended; they have no options.
+        """
+        return bool(self.options) and self.ended_at is None
 
     @property
     def has_failures(self) -> bool:

@@ -1,8 +1,8 @@
 """Describes the trend of one metric over releases: its figures, its change points in words, warnings.
 
 If a reference release was measured together with each release, on the same machine in the same hour, the figures are
-ratios to it, so that the speed of the machine and even its replacement cancel out. Otherwise they are plain values,
-from which `s3bench.trend.adjustment` takes out what the machine explains, where that was measured.
+ratios to it, so that the speed of the machine cancels out. Otherwise they are plain values, from which
+`s3bench.trend.adjustment` takes out what the machine explains, where that was measured.
 
 A change is a ratio, such as "8 % slower". Shares, such as the error rate, and counts of which one is 0 have no ratios:
 a healthy release has no errors. Their changes are differences; of shares in percentage points.
@@ -11,7 +11,6 @@ a healthy release has no errors. Their changes are differences; of shares in per
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import msgspec
 
@@ -30,14 +29,12 @@ _WHOLE_PERCENT_FROM = 0.10  # from here on, percent without decimals
 class TrendPoint:
     """One release and its figure in the metric's unit (`release_value` of its runs).
 
-    `label` is its version, commit or date, `machine` the fingerprint of the machine, `reference` the figure of the
-    reference release that was measured together with it, or `None`. `beside` is what was measured of the machine in the
-    same runs.
+    `label` is its version, commit or date, `reference` the figure of the reference release that was measured together
+    with it, or `None`. `beside` is what was measured of the machine in the same runs.
     """
 
     label: str
     value: float
-    machine: str
     reference: float | None = None
     beside: MachineFigures | None = None
 
@@ -126,7 +123,7 @@ def trend_of(metric: Metric, points: Sequence[TrendPoint], *, adjusts: bool = Tr
     adjusted_to = adjusted(metric.name, measured, [point.beside for point in kept]) if is_comparable else None
 
     def changes_of(found: Changes, adjusted_to: AdjustedFigures | None) -> tuple[TrendChange, ...]:
-        return tuple(_change(metric, kept, point, adjusted_to, is_ratio=is_ratio) for point in found.points)
+        return tuple(_change(metric, kept, point, adjusted_to) for point in found.points)
 
     figures = adjusted_to.figures if adjusted_to else measured
     found = find_changes(figures, has_ratios=has_ratios)
@@ -177,8 +174,6 @@ def _change(
     points: Sequence[TrendPoint],
     found: ChangePoint,
     adjusted_to: AdjustedFigures | None,
-    *,
-    is_ratio: bool,
 ) -> TrendChange:
     releases = tuple(point.label for point in points[found.first : found.last + 1])
     since = _printable(releases[0])
@@ -194,7 +189,7 @@ def _change(
         releases=releases,
         is_worse=is_worse,
         words=f"since {since}: {_size(metric, found)}",
-        warnings=_change_warnings(points, found, adjusted_to, is_ratio=is_ratio),
+        warnings=_change_warnings(points, found, adjusted_to),
     )
 
 
@@ -245,13 +240,13 @@ def _count(difference: float) -> str:
 
 
 def _change_warnings(
-    points: Sequence[TrendPoint], found: ChangePoint, adjusted_to: AdjustedFigures | None, *, is_ratio: bool
+    points: Sequence[TrendPoint], found: ChangePoint, adjusted_to: AdjustedFigures | None
 ) -> tuple[str, ...]:
     near = points[found.first - 1 : found.last + 1]
     machine_changes = adjusted_to.machine_changes if adjusted_to else ()
     is_moved = any(change.first <= found.last + 1 and found.first <= change.last + 1 for change in machine_changes)
     warnings = []
-    if is_moved or (not is_ratio and len({point.machine for point in near}) > 1):
+    if is_moved:
         warnings.append("the machine changed at the same time and may be the cause")
     elif adjusted_to is not None and adjusted_to.is_machine_moved(found):
         warnings.append("the machine was faster or busier on one side of this change, which may be the cause of a part")
@@ -289,11 +284,6 @@ def _warnings(points: Sequence[TrendPoint], found: Changes, *, is_ratio: bool) -
     warnings = []
     if len(points) < RELEASES_MIN:
         warnings.append(f"{counted(len(points), 'release')}: finding a change needs at least {RELEASES_MIN}")
-    machines = sum(before.machine != after.machine for before, after in pairwise(points))
-    if machines and not is_ratio:
-        warnings.append(
-            f"the machine changed {counted(machines, 'time')}, and no reference release was measured with it"
-        )
     if found.autocorrelation is not None:
         warnings.append(
             "neighbouring releases are alike, as on a machine whose speed drifts: the sizes of the changes are less "

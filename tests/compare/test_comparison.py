@@ -6,7 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from s3bench.compare.comparison import ORDER_WARNING, Against, Baseline, Comparison, MissingResult, Origin, compare
+from s3bench.compare.comparison import (
+    NODES_WARNING,
+    ORDER_WARNING,
+    Against,
+    Baseline,
+    Comparison,
+    MissingResult,
+    Origin,
+    compare,
+)
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.matching import DocumentSource
 from s3bench.compare.metrics import DEFAULT_METRICS, choose_metrics
@@ -308,3 +317,12 @@ def test_the_documentation_names_every_key_and_every_outcome() -> None:
     structs = (Comparison, Origin, MissingResult, Baseline, Against, ComparisonRow, SampleSummary, SampleWarning)
     keys = {field for struct in structs for field in struct.__struct_fields__}
     assert {name for name in (*keys, *ChangeOutcome, *DEFAULT_METRICS) if f"`{name}`" not in text} == set()
+
+
+def test_nodes_of_a_cluster_were_measured_at_the_same_time_and_another_dimension_was_not() -> None:
+    parts = [result(slower(BASE, factor), dimensions={"node": name}) for name, factor in (("1", 1.0), ("2", 1.1))]
+    for options, first in (({"cluster": {"nodes": []}}, NODES_WARNING), ({}, ORDER_WARNING)):
+        whole = DocumentSource(name="a", document=document(*parts, **options))
+        warnings = compare([whole], by="node").warnings
+        assert warnings[0] == first
+        assert len({ORDER_WARNING, NODES_WARNING} & set(warnings)) == 1

@@ -32,3 +32,17 @@ def test_what_a_search_found_is_a_result_and_no_difference() -> None:
     found = {"a": "100.0/s held", "b": "200.0/s held"}
     both = [DocumentSource(name=name, document=document(result(), found={"words": found[name]})) for name in found]
     assert differences_between(both) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"), [("ext4", "tmpfs", 1), ("ext4", "ext4", 0), (None, "tmpfs", 0), ("ext4", None, 0)]
+)
+def test_another_file_system_of_the_workspace_is_told_where_both_are_known(
+    before: str | None, after: str | None, count: int
+) -> None:
+    both = [
+        DocumentSource(name=name, document=document(result(), machine={"workspace_file_system": value}))
+        for name, value in (("a", before), ("b", after))
+    ]
+    lines = ("different file system of the workspace: ext4 in a, tmpfs in b",)
+    assert differences_between(both) == lines[:count]

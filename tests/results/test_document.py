@@ -14,6 +14,7 @@ from s3bench.results.foreign import read_any
 from s3bench.results.measurement import Failure, UsageFacts, measure
 from s3bench.results.timeline import Timeline, thinned
 from tests.results.series import series, span
+from tests.results.test_from_hyperfine import MEASURED
 
 CRT = Client(name="cli-crt", version="2.38.5", label="cli-crt@2.38.5")
 CLASSIC = Client(name="cli-classic", version="2.38.5", label="cli-classic@2.38.5")
@@ -241,3 +242,21 @@ def test_another_programs_list_of_named_things_is_not_taken_for_definitions() ->
     with pytest.raises(BadInput) as caught:
         parse_document(b'[{"name": "x", "unit": "s", "value": 1}]', source="benchmark.json")
     assert "definitions" not in str(caught.value)
+
+
+def test_a_run_without_an_end_was_cut_short_and_a_file_of_another_tool_is_not() -> None:
+    killed = msgspec.structs.replace(EMPTY, options={"warmup": 0})
+    assert killed.was_cut_short
+    assert not killed.ended(datetime(2026, 11, 21, tzinfo=UTC)).was_cut_short
+    foreign = read_any(msgspec.json.encode(MEASURED), source="a.json")
+    assert (foreign.started_at, foreign.ended_at) == ("2026-11-21T10:00:00.000Z", None)
+    assert not foreign.was_cut_short
+
+
+def test_a_load_run_of_which_nothing_was_measured_is_known_by_its_phases() -> None:
+    refused = result("load.get").with_failure(FAILURE)
+    of_load = msgspec.structs.replace(EMPTY, options={"phases": [{"name": "get"}]})
+    assert of_load.is_of_load
+    assert of_load.with_result(refused).is_of_load
+    assert not of_load.with_result(result().with_measurement(MEASUREMENT)).is_of_load
+    assert not EMPTY.with_result(refused).is_of_load

@@ -34,7 +34,6 @@ def points(slowness: Sequence[float], *, slope: float = 1.2, step: float = 0.0, 
         TrendPoint(
             label=f"2.{release}.0",
             value=math.exp(slope * slow + step * (release >= at) + 0.01 * random.normal()),
-            machine="box",
             beside=machine_of(slow),
         )
         for release, slow in enumerate(slowness)

@@ -14,15 +14,15 @@ ERRORS = METRICS_BY_NAME["load.error_rate"]
 RETRIES = METRICS_BY_NAME["wire.retries"]
 
 
-def points(*levels: tuple[int, float], machine: str = "box", seed: int = 1) -> list[TrendPoint]:
+def points(*levels: tuple[int, float], seed: int = 1) -> list[TrendPoint]:
     """Releases 2.0.0, 2.1.0 and so on, so many at each level, with 1 % noise."""
     random = np.random.default_rng(seed)
     values = [level * math.exp(0.01 * random.normal()) for count, level in levels for _ in range(count)]
-    return [TrendPoint(label=f"2.{number}.0", value=value, machine=machine) for number, value in enumerate(values)]
+    return [TrendPoint(label=f"2.{number}.0", value=value) for number, value in enumerate(values)]
 
 
 def valued(values: Sequence[float]) -> list[TrendPoint]:
-    return [TrendPoint(label=f"2.{number}.0", value=value, machine="box") for number, value in enumerate(values)]
+    return [TrendPoint(label=f"2.{number}.0", value=value) for number, value in enumerate(values)]
 
 
 def only_words(trend: Trend) -> str:
@@ -164,31 +164,6 @@ class TestReferences:
 
 
 class TestDoubts:
-    def test_a_change_where_the_machine_changes_may_be_the_machines(self) -> None:
-        moved = [
-            replace(point, machine="old" if number < 20 else "new")
-            for number, point in enumerate(points((20, 1.0), (20, 1.3)))
-        ]
-        trend = trend_of(TIME, moved)
-        assert trend.changes[0].warnings == ("the machine changed at the same time and may be the cause",)
-        assert "the machine changed 1 time, and no reference release was measured with it" in trend.warnings
-
-    def test_a_change_far_from_the_machines_has_no_warning(self) -> None:
-        moved = [
-            replace(point, machine="old" if number < 10 else "new")
-            for number, point in enumerate(points((20, 1.0), (20, 1.3)))
-        ]
-        assert trend_of(TIME, moved).changes[0].warnings == ()
-
-    def test_beside_a_reference_another_machine_is_no_warning(self) -> None:
-        moved = [
-            replace(point, machine="old" if number < 20 else "new", reference=1.0)
-            for number, point in enumerate(points((20, 1.0), (20, 1.3)))
-        ]
-        trend = trend_of(TIME, moved)
-        assert trend.changes[0].warnings == ()
-        assert trend.warnings == ()
-
     @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
     def test_figures_without_a_logarithm_are_left_out_and_said(self, bad: float) -> None:
         some = points((20, 1.0))
@@ -207,8 +182,5 @@ class TestDoubts:
         noise = random.normal(size=100)
         for number in range(1, 100):
             noise[number] += 0.8 * noise[number - 1]
-        drifting = [
-            TrendPoint(label=str(number), value=math.exp(0.01 * each), machine="box")
-            for number, each in enumerate(noise)
-        ]
+        drifting = [TrendPoint(label=str(number), value=math.exp(0.01 * each)) for number, each in enumerate(noise)]
         assert any("neighbouring releases are alike" in warning for warning in trend_of(TIME, drifting).warnings)

@@ -1,22 +1,27 @@
 """Series of releases, built from stored figures: which figures belong together, in which order, and their titles.
 
 The figures of load runs are of one series only if they are of one workload at one endpoint. A release is a version of
-the client, or a document: for load runs a document, since their client is s3bench and not what is measured.
+the client, or a document: for load runs a document, since their client is s3bench and not what is measured. Of a
+run that was stored before it ended, and again later, only the more complete document counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
+
 from s3bench.clients.client import release_of
 from s3bench.history.point import Point
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.terminal import printable
+from s3bench.results.document import Status
 from s3bench.results.machine_speed import log_lengthening
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.trend.adjustment import MachineFigures
 from s3bench.trend.change_point import release_value
 from s3bench.trend.metric_trend import TrendPoint, trend_of
+from s3bench.units import counted
 
 VERSION = "version"
 DATE = "date"
@@ -24,6 +29,7 @@ BESIDE = ("machine_speed.rate", "runqueue_wait_time", "cpu_time", "total_time")
 """The metrics of the machine in the same runs, for adjustment."""
 
 _WORDS_SHOWN = 60
+_LABELS_SHOWN = 3
 
 
 def series_of(
@@ -34,10 +40,16 @@ def series_of(
     differing = _differing(ordered)
     for _, own in groupby(ordered, key=lambda point: repr(point.series)):
         line = tuple(own)
-        is_by_version = releases_of(line[0], by) == VERSION
-        releases = (_by_version if is_by_version else _by_date)(line, beside, reference)
-        title = _title(line[0], differing[line[0].family])
-        yield TrendSeries(title=title, trend=trend_of(METRICS_BY_NAME[metric], releases))
+        whole = _of_whole_runs(line)
+        releases = (_by_version if releases_of(line[0], by) == VERSION else _by_date)(whole)
+        references = {point.document: point.value for point in whole if point.client_version == reference}
+        trend = trend_of(
+            METRICS_BY_NAME[metric], [_trend_point(each, beside, references, reference) for each in releases]
+        )
+        warnings = (*_left_out(len(line) - len(whole)), *_unsound(releases), *trend.warnings)
+        yield TrendSeries(
+            title=_title(line[0], differing[line[0].family]), trend=msgspec.structs.replace(trend, warnings=warnings)
+        )
 
 
 def releases_of(point: Point, by: str | None) -> str:
@@ -76,50 +88,80 @@ def _result(point: Point) -> tuple[object, ...]:
     return point.document, point.benchmark, point.dimensions, point.client_label
 
 
-def _by_version(points: Sequence[Point], beside: Beside, reference: str | None) -> tuple[TrendPoint, ...]:
-    """One point for each version: the median of its documents, and of the references in these documents.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Release:
+    """A release by its label, and its figures: one for each document."""
 
-    The reference version itself gets no reference, since its ratio to itself is no evidence.
-    """
-    references = _references(points, reference)
+    label: str
+    points: tuple[Point, ...]
+
+
+def _of_whole_runs(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Of a run that was stored several times, the figures of the document that ended, or else of the longest."""
+    runs: dict[tuple[object, ...], list[Point]] = {}
+    for point in points:
+        runs.setdefault((point.client_label, point.at), []).append(point)
+    kept = (
+        [point for point in own if point.has_ended] or [max(own, key=lambda point: point.n)] for own in runs.values()
+    )
+    return tuple(point for own in kept for point in own)
+
+
+def _left_out(count: int) -> Iterator[str]:
+    if count:
+        yield f"{counted(count, 'figure')} left out: a more complete document of the same run is stored"
+
+
+def _unsound(releases: Sequence[_Release]) -> Iterator[str]:
+    """A warning about the releases whose figures come from results with failures or warnings."""
+    failed = [each.label for each in releases if any(point.status is Status.FAILED for point in each.points)]
+    warned = [each.label for each in releases if any(point.doubtful for point in each.points)]
+    words = [f"{what} in {_named(labels)}" for what, labels in (("failures", failed), ("warnings", warned)) if labels]
+    if words:
+        yield f"{', '.join(words)}: s3bench history show has them"
+
+
+def _named(labels: Sequence[str]) -> str:
+    """`3 releases (2.1.0, 2.2.0, 2.3.0)`, the first few of many."""
+    shown = ", ".join(label[:_WORDS_SHOWN] for label in labels[:_LABELS_SHOWN])
+    more = f" and {len(labels) - _LABELS_SHOWN:,} more" if len(labels) > _LABELS_SHOWN else ""
+    return f"{counted(len(labels), 'release')} ({shown}{more})"
+
+
+def _by_version(points: Sequence[Point]) -> tuple[_Release, ...]:
+    """One release for each version, with the figures of all its documents."""
     versions: dict[str, list[Point]] = {}
     for point in points:
         versions.setdefault(point.client_version, []).append(point)
-    return tuple(
-        TrendPoint(
-            label=version,
-            value=release_value([point.value for point in versions[version]]),
-            machine=versions[version][0].machine,
-            reference=None
-            if version == reference
-            else _median(references[point.document] for point in versions[version] if point.document in references),
-            beside=beside.figures(versions[version]),
-        )
-        for version in sorted(versions, key=release_of)
-    )
+    ordered = sorted(versions, key=release_of)
+    return tuple(_Release(label=version, points=tuple(versions[version])) for version in ordered)
 
 
-def _by_date(points: Sequence[Point], beside: Beside, reference: str | None) -> tuple[TrendPoint, ...]:
-    """One point for each document, of the newest version in it."""
-    references = _references(points, reference)
+def _by_date(points: Sequence[Point]) -> tuple[_Release, ...]:
+    """One release for each document, with the figure of the newest version in it."""
     newest: dict[str, Point] = {}
     for point in sorted(points, key=lambda point: release_of(point.client_version)):
         newest[point.document] = point
-    return tuple(
-        TrendPoint(
-            label=f"{point.at:%Y-%m-%d %H:%M}",
-            value=point.value,
-            machine=point.machine,
-            reference=None if point.client_version == reference else references.get(point.document),
-            beside=beside.figures((point,)),
-        )
-        for point in sorted(newest.values(), key=lambda point: point.at)
+    ordered = sorted(newest.values(), key=lambda point: point.at)
+    return tuple(_Release(label=f"{point.at:%Y-%m-%d %H:%M}", points=(point,)) for point in ordered)
+
+
+def _trend_point(
+    release: _Release, beside: Beside, references: Mapping[str, float], reference: str | None
+) -> TrendPoint:
+    """The medians of a release's figures, and of the reference version's in the same documents (`references`).
+
+    The reference version itself gets no reference, since its ratio to itself is no evidence.
+    """
+    points = release.points
+    is_reference = points[0].client_version == reference
+    measured_beside = (references[point.document] for point in points if point.document in references)
+    return TrendPoint(
+        label=release.label,
+        value=release_value([point.value for point in points]),
+        reference=None if is_reference else _median(measured_beside),
+        beside=beside.figures(points),
     )
-
-
-def _references(points: Iterable[Point], reference: str | None) -> dict[str, float]:
-    """The reference version's figure, by document."""
-    return {point.document: point.value for point in points if point.client_version == reference}
 
 
 def _median(values: Iterable[float]) -> float | None:

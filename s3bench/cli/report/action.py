@@ -16,6 +16,7 @@ from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load.text import render_load
 from s3bench.report.rendering import RENDERINGS
 from s3bench.report.run.figures import failures_in_words
+from s3bench.report.run.otava import gaps_in_words
 from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document
@@ -48,7 +49,7 @@ def report(files: Sequence[Path], options: ReportOptions) -> None:
     text = _tables(files, documents) if form is None else RENDERINGS[Format(form)].text_of(documents)
     _give(text, output)
     if form is not None:
-        for line in (*_shortfalls(files, documents), *_too_long(text, form)):
+        for line in (*_shortfalls(files, documents), *_gaps(documents, form), *_too_long(text, form)):
             click.echo(f"s3bench: {line}", err=True)
 
 
@@ -136,6 +137,13 @@ def _table(document: Document) -> str:
     width, color = stdout_width(), stdout_paints()
     render = render_load if document.is_of_load else render_table
     return render(document, width=width, color=color)
+
+
+def _gaps(documents: Sequence[Document], form: str) -> Iterator[str]:
+    """A line where Otava's rows lack what only some of the documents have."""
+    if form in {Format.OTAVA, Format.OTAVA_CONFIG}:
+        words = gaps_in_words([each.without_parts() for each in documents])
+        yield from (words,) * bool(words)
 
 
 def _too_long(text: str, form: str) -> Iterator[str]:

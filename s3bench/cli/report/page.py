@@ -28,6 +28,7 @@ from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.tune.section import tune_section
 from s3bench.report.run.figures import endpoint_text
+from s3bench.report.run.problems import run_warnings
 from s3bench.report.table import Tone
 from s3bench.report.tune.cells import workload_words
 from s3bench.results.document import Document
@@ -115,7 +116,7 @@ def _documents(documents: Sequence[tuple[str, Document]]) -> Iterator[Section]:
 def _document(document: Document) -> Iterator[Section]:
     if not document.is_of_load:
         yield from run_sections(document)
-    if any(result.loops for result in document.results):
+    if document.is_of_load or any(result.loops for result in document.results):
         yield from load_sections(document)
 
 
@@ -205,4 +206,4 @@ def _lines(inputs: Inputs) -> Iterator[Line]:
     """The warnings about each document; those of gates and studies are in their sections."""
     for name, document in inputs.documents:
         lead = f"{name}: " if len(inputs.documents) > 1 else ""
-        yield from (Line(text=f"{lead}{warning}", tone=Tone.WARNING) for warning in document.warnings)
+        yield from (Line(text=f"{lead}{warning}", tone=Tone.WARNING) for warning in run_warnings(document))

@@ -80,10 +80,11 @@ def merge_runs(given: Sequence[RunPart], *, command_line: Sequence[str]) -> Docu
         _check_simultaneous(parts)
     parts.sort(key=_span_s)
     documents = [part.document for part in parts]
+    ends = [document.ended_at for document in documents if document.ended_at is not None]
     merged = Document(
         s3bench=documents[0].s3bench,
         started_at=min(document.started_at for document in documents),
-        ended_at=max((document.ended_at for document in documents if document.ended_at), default=None),
+        ended_at=max(ends) if len(ends) == len(documents) else None,
         command_line=tuple(command_line),
         machine=_common([document.machine for document in documents]),
         clients=documents[0].clients,

@@ -38,10 +38,23 @@ def collapsed_line(other: Against) -> str:
     rows = [row for row in other.rows if row.outcome in _COLLAPSED]
     if not rows:
         return ""
-    lows = [row.low for row in rows if row.low is not None]
-    highs = [row.high for row in rows if row.high is not None]
-    within = f" (intervals within {_percent(min(lows))} to {_percent(max(highs))})" if lows else ""
+    spans = list(_spans(rows))
+    within = f" (intervals within {', '.join(spans)})" if spans else ""
     return f"not shown: {summary(rows)}{within}; --all shows them"
+
+
+def _spans(rows: Sequence[ComparisonRow]) -> Iterator[str]:
+    """What the intervals of the ratios of `rows` lie within, and of each metric whose intervals are differences."""
+    ratios = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+    if ratios:
+        yield f"{_percent(min(low for low, _ in ratios))} to {_percent(max(high for _, high in ratios))}"
+    differences: dict[tuple[str, Unit], list[float]] = {}
+    for row in rows:
+        if row.difference_low is not None and row.difference_high is not None:
+            differences.setdefault((row.metric, row.unit), []).extend((row.difference_low, row.difference_high))
+    for (metric, unit), ends in differences.items():
+        low, high = (difference_text(end, unit) for end in (min(ends), max(ends)))
+        yield f"{low} to {high} of {metric}"
 
 
 def summary_lines(comparison: Comparison) -> Iterator[str]:

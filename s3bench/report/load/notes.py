@@ -15,6 +15,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
+from s3bench.report.run.problems import run_warnings
 from s3bench.results.document import Document
 from s3bench.results.load import Load, failures_together
 from s3bench.results.warnings import gather_warnings
@@ -61,7 +62,7 @@ def slo_words(document: Document) -> str | None:
 
 def document_notes(document: Document) -> Iterator[Note]:
     """Warnings, those inside measurements once of each kind, and the errors that left a loop without figures."""
-    yield from (("warning", words) for words in document.warnings)
+    yield from (("warning", words) for words in run_warnings(document))
     results = document.without_parts().results
     for warning in gather_warnings(results):
         where = warning.places[0].benchmark if len(warning.places) == 1 else f"{len(warning.places)} results"

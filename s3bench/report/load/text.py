@@ -3,6 +3,7 @@
 Of several loops figures are medians, with the median absolute deviation of the rates behind them.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.load.cells import LoadPhase, legend_lines, load_phases, load_rows, rate_text
@@ -13,9 +14,11 @@ from s3bench.report.sparkline import sparkline, stretches
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.text_table import Paint, table_lines
 from s3bench.results.document import Document
+from s3bench.results.load import LoadMeasurement
 
 _INDENT = "  "
 _HISTORY_SECONDS_MIN = 5
+_MISSING_S_MAX = 0.01  # a last second that lacks less counts as whole
 _HISTORY_WIDTH_MIN, _HISTORY_WORDS_WIDTH = 10, 54
 _COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM, NODES: DIM}
 
@@ -59,14 +62,28 @@ def _notes(phase: LoadPhase, width: int, paint: Paint) -> Iterator[str]:
 
 
 def _history_lines(phase: LoadPhase, width: int) -> Iterator[str]:
-    """The operations of each second of the measured window, for phases of a few seconds at least."""
+    """The operations of each whole second of the measured window, for phases of a few seconds at least."""
     for row in phase.rows:
-        for number, load in enumerate(row.loops, 1):
-            counts = [second.operations for second in load.seconds if second.second >= 0]
+        for number, loop in enumerate(row.result.loops, 1):
+            counts = _counts(loop)
             if len(counts) < _HISTORY_SECONDS_MIN:
                 continue
             size, means = stretches(counts, count_max=max(_HISTORY_WIDTH_MIN, width - _HISTORY_WORDS_WIDTH))
-            loop = f"loop {number}, " if len(row.loops) > 1 else ""
+            where = f"loop {number}, " if len(row.loops) > 1 else ""
             each = "second" if size == 1 else f"{size} seconds"
             span = f"{rate_text(min(means))} to {rate_text(max(means))} operations/s"
-            yield f"{sparkline(means)}  {loop}each {each}: {span}"
+            yield f"{sparkline(means)}  {where}each {each}: {span}"
+
+
+def _counts(loop: LoadMeasurement) -> list[int]:
+    """The operations of each whole second of the measured window.
+
+    The window begins with a whole second after the warm-up and ends within the last second, or with it.
+    """
+    seconds = loop.load.seconds
+    if not seconds:
+        return []
+    start_s = seconds[-1].second + 1 - loop.total_time
+    first = math.floor(start_s)
+    measured = [second.operations for second in seconds if second.second >= first]
+    return measured if start_s - first < _MISSING_S_MAX else measured[:-1]

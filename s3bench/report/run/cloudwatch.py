@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from s3bench.report.label import clipped
-from s3bench.report.run.figures import measured
+from s3bench.report.run.figures import check_any, measured
 from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import Unit
@@ -45,8 +45,10 @@ _Datum = dict[str, Any]
 
 
 def render_cloudwatch(document: Document) -> str:
-    """Render the calls, one a line; nothing for a document without results."""
-    return "".join(f"{line}\n" for line in _lines(document))
+    """Render the calls, one a line. Raises `BadInput` for a document without results."""
+    lines = tuple(_lines(document))
+    check_any(lines, name="cloudwatch", holds="the figures of results and how many iterations failed")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _lines(document: Document) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """A run as JUnit XML, which CI servers show as tests: a suite for each benchmark, a case for each client.
 
-A case fails when an iteration did, or a warm-up. One whose iterations are missing has an error, so that a run that was
-cut short is never green. The medians are properties of the suite, named by client and metric (seconds, bytes, cores).
+A case fails when an iteration did, or a warm-up. One whose iterations are missing has an error. A run that was cut
+short is never green: it has an error of its own, since benchmarks may be missing that never began. The medians are
+properties of the suite, named by client and metric (seconds, bytes, cores).
 """
 
 import re
@@ -11,12 +12,14 @@ from collections.abc import Iterator
 from s3bench.report.junit import add_counts, add_properties
 from s3bench.report.label import benchmark_text, clipped
 from s3bench.report.run.figures import failures_in_words, measured
+from s3bench.report.run.problems import CUT_SHORT
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Failure
 
 _TEXT_MAX = 20_000
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
+_WHOLE = "the run as a whole"
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
@@ -36,6 +39,10 @@ def render_junit(document: Document) -> str:
         for result in results:
             _add_case(suite, result, benchmark)
         ET.SubElement(suite, "system-out").text = _shown("\n".join(document.warnings))
+    if document.was_cut_short:
+        suite = ET.SubElement(root, "testsuite", name=_WHOLE)
+        case = ET.SubElement(suite, "testcase", name="complete", classname=_WHOLE)
+        ET.SubElement(case, "error", type="cut short", message=CUT_SHORT)
     add_counts(root)
     ET.indent(root)
     return f"{_DECLARATION}{ET.tostring(root, encoding='unicode')}\n"

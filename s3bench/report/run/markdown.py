@@ -1,7 +1,8 @@
 """A results document as Markdown, for a pull request: a table for each benchmark, a row for each of its results.
 
 A figure is the median of the iterations, with its 95 % interval from six iterations on. Latencies of an open loop count
-from the planned start. Failures and warnings are folded away below the tables.
+from the planned start. That the run is not complete stands above the tables; failures and warnings are folded away
+below them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from itertools import chain
 
 from s3bench.report.label import benchmark_text, client_text, one_line
 from s3bench.report.markdown import code, escaped, folded_lines, list_lines, table_lines
-from s3bench.report.run.problems import failure_lines, warning_lines
+from s3bench.report.run.problems import CUT_SHORT, failure_lines, warning_lines
 from s3bench.report.run.tables import FigureHeading, NamedResult, interval, run_table
 from s3bench.results.document import Document, Result
 from s3bench.spec.label import dimensions_label
@@ -39,7 +40,10 @@ def render_markdown(document: Document) -> str:
     by_name: dict[str, list[Result]] = {}
     for result in document.results:
         by_name.setdefault(result.name, []).append(result)
-    lines = [_head(document), "", *chain.from_iterable(_section(document, *each) for each in by_name.items())]
+    lines = [_head(document), ""]
+    if document.was_cut_short:
+        lines += [f"**{escaped(CUT_SHORT)}**", ""]
+    lines += chain.from_iterable(_section(document, *each) for each in by_name.items())
     legend = _LEGEND if document.is_of_load else f"{_LEGEND} {_LEGEND_COUNTED}"
     lines += [legend if by_name else "no results", ""]
 

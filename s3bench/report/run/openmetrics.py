@@ -70,6 +70,12 @@ def _families(document: Document, labelled: Iterable[tuple[_Labels, Result]]) ->
         lambda result: len(result.errors),
     )
     yield _counts("missing", "1 where iterations are missing, else 0", labelled, lambda result: int(result.is_running))
+    yield _Family(
+        name="s3bench_run_complete",
+        unit="",
+        help="1 if the run ended, 0 if it was cut short: whole results may be missing",
+        samples=(((), int(not document.was_cut_short)),),
+    )
     for name, moment in (("start", document.started_at), ("end", document.ended_at)):
         yield _time(name, parse_time(moment))
 

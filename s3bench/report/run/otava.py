@@ -17,10 +17,11 @@ import yaml
 from s3bench.errors import BadInput
 from s3bench.report.label import benchmark_text
 from s3bench.report.run.csv import text_cell
-from s3bench.report.run.figures import measured
+from s3bench.report.run.figures import check_any, measured
 from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
+from s3bench.units import counted
 
 OTAVA_FILE = "otava.csv"
 """The name of the file of rows in the configuration."""
@@ -46,9 +47,12 @@ class _Test:
 
 
 def render_otava(document: Document, *further: Document) -> str:
-    """Render a row for each document, in the order of their times (RFC 4180)."""
+    """Render a row for each document, in the order of their times (RFC 4180).
+
+    Raises `BadInput` if the documents have no figure in common, or one of them has no time.
+    """
     documents = _in_order((document, *further))
-    tests = _tests(documents)
+    tests = _some_tests(documents)
     text = StringIO()
     writer = csv.writer(text)
     versions = [test.version_column for test in tests]
@@ -61,7 +65,10 @@ def render_otava(document: Document, *further: Document) -> str:
 
 
 def render_otava_config(document: Document, *further: Document) -> str:
-    """Render the YAML that describes the tests in `otava.csv`, which `render_otava` made of the same documents."""
+    """Render the YAML that describes the tests in `otava.csv`, which `render_otava` made of the same documents.
+
+    Raises `BadInput` as it does.
+    """
     tests = {
         test.name: {
             "type": "csv",
@@ -77,9 +84,24 @@ def render_otava_config(document: Document, *further: Document) -> str:
                 for metric in test.medians
             },
         }
-        for test in _tests(_in_order((document, *further)))
+        for test in _some_tests(_in_order((document, *further)))
     }
     return yaml.safe_dump({"tests": tests}, allow_unicode=False, sort_keys=False, width=1_000_000)
+
+
+def gaps_in_words(documents: Sequence[Document]) -> str:
+    """`2 tests and 1 more metric left out: not all documents have them`; empty where all documents have the same."""
+    several = _of_several_versions(documents)
+    found: dict[str, set[str]] = {}
+    for document in documents:
+        for name, result in _named(document, several).items():
+            found.setdefault(name, set()).update(_medians(result))
+    kept = {test.name: test.medians for test in _tests(documents)}
+    tests = sum(bool(metrics) and name not in kept for name, metrics in found.items())
+    metrics = sum(len(found[name]) - len(medians) for name, medians in kept.items())
+    words = [counted(tests, "test")] if tests else []
+    words += [counted(metrics, "more metric" if tests else "metric")] if metrics else []
+    return f"{' and '.join(words)} left out: not all documents have them" if words else ""
 
 
 def _in_order(documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -93,6 +115,12 @@ def _time(document: Document) -> str:
     moment = parse_time(document.started_at)
     assert moment is not None, "documents without a time are refused"
     return render_time(moment)
+
+
+def _some_tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
+    tests = _tests(documents)
+    check_any(tests, name="otava", holds="medians that all of the documents have")
+    return tests
 
 
 def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
@@ -125,10 +153,15 @@ def _named(document: Document, several: Container[str]) -> dict[str, Result]:
 
 
 def _common_medians(results: Sequence[Result]) -> dict[str, tuple[float, ...]]:
-    """The medians of each metric that has a direction and that every result has, in the table's order."""
-    found = [{metric.name: figures.sample.median for metric, figures in measured(result)} for result in results]
+    """The medians of each metric that every result has, in the table's order."""
+    found = [_medians(result) for result in results]
+    return {name: tuple(each[name] for each in found) for name in found[0] if all(name in each for each in found)}
+
+
+def _medians(result: Result) -> dict[str, float]:
+    """The median of each metric that has a direction."""
     return {
-        name: tuple(median for each in found if (median := each[name]) is not None)
-        for name in found[0]
-        if METRICS_BY_NAME[name].direction in _DIRECTIONS and all(name in each for each in found)
+        metric.name: median
+        for metric, figures in measured(result)
+        if metric.direction in _DIRECTIONS and (median := figures.sample.median) is not None
     }

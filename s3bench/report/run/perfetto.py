@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from s3bench.report.label import benchmark_text, clipped
+from s3bench.report.run.figures import check_any
 from s3bench.results.document import Document, Result
 from s3bench.results.load import Load, LoadMeasurement, Second
 from s3bench.results.measurement import AnyMeasurement, Measurement, Milestones
@@ -53,7 +54,7 @@ _Event = dict[str, Any]
 def render_perfetto(document: Document) -> str:
     """Render the iteration of median total time of each result, and of a phase under load the first loop.
 
-    Results without a measurement are left out.
+    Results without a measurement are left out. Raises `BadInput` if that leaves none.
     """
     events = [
         event
@@ -61,6 +62,7 @@ def render_perfetto(document: Document) -> str:
         if (chosen := result.loops[0] if result.loops else result.median_iteration) is not None
         for event in _events(number, result, chosen)
     ]
+    check_any(events, name="perfetto", holds="an iteration of each result")
     about = {"s3bench": clipped(document.s3bench), "started_at": clipped(document.started_at)}
     trace = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
     return json.dumps(trace, allow_nan=False, separators=(",", ":")) + "\n"

@@ -1,11 +1,20 @@
-"""The failures of a run and the warnings about its measurements, each as a sentence."""
+"""The failures of a run, and the warnings about it and its measurements, each as a sentence."""
 
 from collections.abc import Callable, Iterable, Iterator
 
-from s3bench.results.document import Result
+from s3bench.results.document import Document, Result
 from s3bench.results.machine_speed import slow_runs
 from s3bench.results.measurement import Failure
 from s3bench.results.warnings import gather_warnings
+
+CUT_SHORT = "the run is not complete: it was interrupted, or is still running"
+
+
+def run_warnings(document: Document) -> Iterator[str]:
+    """The warnings about the whole run; the first is that it was cut short."""
+    if document.was_cut_short:
+        yield CUT_SHORT
+    yield from document.warnings
 
 
 def failure_text(failure: Failure) -> str:

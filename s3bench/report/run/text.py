@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from s3bench.report.label import clipped, one_line
 from s3bench.report.run.figures import estimate
-from s3bench.report.run.problems import failure_lines, warning_lines
+from s3bench.report.run.problems import failure_lines, run_warnings, warning_lines
 from s3bench.report.run.tables import FigureHeading, NamedResult, deviation, run_table, status_text
 from s3bench.report.table import NOTHING
 from s3bench.report.terminal import CYAN, DIM, RED, YELLOW, painter, printable
@@ -70,7 +70,7 @@ def _short(failure: Failure) -> str:
 
 def _notes(document: Document, said: Collection[str]) -> Iterator[tuple[str, str]]:
     """Warnings, then the audits, then the failures."""
-    yield from (("warning", text) for text in unrepeated(document.warnings, said))
+    yield from (("warning", text) for text in unrepeated(run_warnings(document), said))
     yield from (("warning", text) for text in warning_lines(document.results, _label))
     for result in document.results:
         if result.audit is not None:

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from s3bench.cli.history.command import history_group
 from s3bench.errors import BadInput
 from s3bench.results.machine_speed import MachineSpeed
-from s3bench.results.measurement import Measurement
+from s3bench.results.measurement import Failure, Measurement
 from tests.compare.documents import client, result
 from tests.history.documents import load_text, text
 
 Trend = Callable[..., Result]
+DAYS = [(1, "2.10.0"), (2, "2.11.0"), (3, "2.12.0")]
 VERSIONS = [f"2.{minor}.0" for minor in range(10, 34)]
 
 
@@ -161,6 +162,7 @@ def test_without_adjustment_times_are_as_measured(drifting: Trend) -> None:
 
 def over(texts: Iterable[bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
     """The command, over a history of these documents."""
+    folder.mkdir(exist_ok=True)
     monkeypatch.setenv("S3BENCH_HOME", str(folder / "home"))
     monkeypatch.chdir(folder)
     files = []
@@ -255,3 +257,39 @@ def test_errors_after_releases_without_any_fail_a_pipeline(failing: Trend, tmp_p
     assert series["trend"]["figures"][:10] == [0.0] * 10
     assert series["trend"]["changes"][0]["point"]["difference"] == pytest.approx(0.315, abs=0.005)
     assert "points more" in (tmp_path / "trend.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("by", ["version", "date"])
+def test_a_run_that_was_stored_before_it_ended_is_one_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    whole = [text(result((1.0, 1.1, 1.2), of=client(version=version)), day=day) for day, version in DAYS]
+    killed = [
+        text(result((9.0,) * runs, of=client(version=version)), day=day, ended_at=None)
+        for day, version in DAYS[:2]
+        for runs in (1, 2)
+    ]
+    alone = [
+        text(result((time_s,) * runs, of=client(version="2.13.0")), day=9, ended_at=None)
+        for time_s, runs in ((3.0, 1), (2.0, 2))
+    ]
+    trend = over([*killed, *whole, *alone], tmp_path, monkeypatch)
+    (series,) = json.loads(trend("--by", by, "--json").stdout)
+    assert [point["value"] for point in series["trend"]["points"]] == [1.1, 1.1, 1.1, 2.0]
+    assert "  warning: 5 figures left out: a more complete document of the same run is stored\n" in trend().stdout
+
+
+def test_releases_with_failures_and_warnings_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = result(of=client(version="2.11.0")).with_failure(Failure(iteration=6, what="exited 1")).completed()
+    warned = [
+        result(of=client(version=f"2.{minor}.0"), warnings=("stub-bound: the server was busy",))
+        for minor in range(11, 16)
+    ]
+    good = result(of=client(version="2.10.0"))
+    texts = [text(each, day=day) for day, each in enumerate((good, failed, *warned), 1)]
+    said = over(texts, tmp_path, monkeypatch)().stdout
+    assert (
+        "  warning: failures in 1 release (2.11.0), warnings in 5 releases (2.11.0, 2.12.0, 2.13.0 and 2 more): "
+        "s3bench history show has them\n"
+    ) in said
+    assert "history show" not in over(texts[:1], tmp_path / "good", monkeypatch)().stdout

@@ -229,3 +229,13 @@ def test_other_records_are_refused_with_the_command_that_shows_them(report: Repo
     refused = report("other.json").error
     assert refused is not None
     assert refused.what == "other.json is not a results file of a known tool"
+
+
+@pytest.mark.parametrize("form", ["otava", "otava-config"])
+def test_what_rows_of_several_documents_lack_is_said(report: Report, files: Path, form: str) -> None:
+    write_document(document(two_clients().results[0]), files / "fewer.json", durable=False)
+    finished = report("run.json", "fewer.json", "--format", form)
+    assert finished.error is None
+    assert finished.stderr.startswith("s3bench: ")
+    assert finished.stderr.endswith(" left out: not all documents have them\n")
+    assert report("run.json", "other.json", "--format", form).stderr == ""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from s3bench.bisect.record import encode_bisect
 from s3bench.cli.report import page
@@ -21,6 +22,7 @@ from s3bench.profiling.record import ClientProfile, ProfileRecord, encode_profil
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.section import Section
 from s3bench.results.file import read_document, write_document
+from s3bench.results.measurement import Failure
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.tune.study import encode_line
 from tests.compare.documents import document, result
@@ -295,3 +297,21 @@ def test_what_has_a_page_only_is_refused_with_the_command_for_it(
     with pytest.raises(S3BenchError, match=said) as caught:
         report(file, *more)
     assert "s3bench report FILE -o page.html" in caught.value.fix
+
+
+def test_a_load_run_without_a_figure_is_shown_as_a_load_run(tmp_path: Path) -> None:
+    refused = Failure(iteration=0, what="the figures contradict each other", why="Little's law")
+    options = {"endpoint_url": ["http://one:9000"], "phases": [{"name": "get"}]}
+    whole = replace(loads.document(loads.result("load.get", errors=(refused,))), options=options)
+    write_document(whole, tmp_path / "load.json", durable=False)
+    inputs = read_inputs([tmp_path / "load.json"], benchmarks="")
+    sections = page.sections_of(inputs)
+    assert [section.name for section in sections] == ["load", "machine"]
+    assert any("the figures contradict each other" in line.text for line in sections[0].lines)
+    html = page.page_html(inputs, sections)
+    assert "<title>Load: get" in html
+    assert html.count("the run is not complete: it was interrupted, or is still running") == 1
+    ended = replace(whole, ended_at="2026-11-21T00:10:00.000Z")
+    write_document(ended, tmp_path / "ended.json", durable=False)
+    inputs = read_inputs([tmp_path / "ended.json"], benchmarks="")
+    assert "the run is not complete" not in page.page_html(inputs, page.sections_of(inputs))

@@ -316,6 +316,12 @@ def test_figures_of_single_nodes_are_left_out() -> None:
 # Runs one after the other.
 
 
+def test_what_is_merged_from_a_run_that_was_killed_is_not_complete() -> None:
+    first, second = run(mixed()), run(mixed())
+    assert merged(first, msgspec.structs.replace(second, ended_at=None)).was_cut_short
+    assert not merged(first, second).was_cut_short
+
+
 def test_runs_one_after_the_other_are_loops_and_nothing_is_added() -> None:
     first, second = run(mixed(), loops=2), run(mixed(length_ns=20 * MS), at=NOON + timedelta(days=1))
     both = merged(second, first)

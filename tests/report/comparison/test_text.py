@@ -1,7 +1,7 @@
 """A comparison in the terminal: the summary first, aligned, readable without color, fitted to the width."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -172,3 +172,21 @@ def test_a_file_without_times_has_no_start_in_the_header() -> None:
     text = render_comparison(compare([first, second]), width=200, color=False)
     assert "baseline  a: cli-crt@2.38.5; 6 measurements\n" in text
     assert "started" not in text
+
+
+def test_how_small_a_difference_is_that_is_not_shown_is_told_of_ratios_and_of_error_rates() -> None:
+    rates = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)
+
+    def loads(p50s: Sequence[float], rates: Sequence[float]) -> Result:
+        each = (load_result([p50], error_rate=rate).loops[0] for p50, rate in zip(p50s, rates, strict=True))
+        return msgspec.structs.replace(load_result(), measurements=tuple(each))
+
+    def line(*metrics: str, of: Sequence[float] = rates) -> str:
+        sides = [source("a", loads(P50S, of)), source("b", loads(P50S[::-1], of[::-1]))]
+        text = render_comparison(compare(sides, metrics=metrics), width=200, color=False)
+        return next(line for line in text.splitlines() if line.startswith("not shown"))
+
+    assert "(intervals within -3 points to +3 points of load.error_rate)" in line("load.error_rate")
+    both = line("load.error_rate", "load.latency.p50")
+    assert "(intervals within -2.9% to +2.9%, -3 points to +3 points of load.error_rate)" in both
+    assert "points" not in line("load.error_rate", of=(0.0,) * 6)

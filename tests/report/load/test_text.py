@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from s3bench.report.load.text import render_load
 from s3bench.results.document import Status
 from s3bench.results.measurement import Failure
-from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
+from tests.report.loads import EMPTY, document, everything, failures, latency, load, loop, result, second
 
 Golden = Callable[[str, str], None]
 
@@ -44,16 +44,37 @@ def test_columns_are_left_out_and_no_figure_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_rate_of_each_second_is_a_line_of_bars_and_a_stall_a_gap(width: int) -> None:
-    counts = [9000, 1000, 1000, 500, 0, 1000, 1000]
-    seconds = tuple(second(number, operations=count) for number, count in enumerate(counts, -1))
-    text = render_load(document(result("load.get", load(seconds=seconds))), width=width, color=False)
-    line = next(line for line in text.splitlines() if "█" in line)
-    assert line == "  ██▄ ██  each second: 0.00 to 1,000 operations/s"  # the warm-up's 9000 do not count
+    line = history_line([1000, 1000, 500, 0, 1000, 1000], window_s=6.0, width=width)
+    assert line == "  ██▄ ██  each second: 0.00 to 1,000 operations/s"
+
+
+@pytest.mark.parametrize(
+    ("counts", "window_s"),
+    [
+        ([9000, 9000, 1000, 1000, 500, 1000, 1000], 5.0),
+        ([9000, 9000, 1000, 1000, 500, 1000, 1000, 30], 5.03),
+        ([9000, 9000, 1000, 1000, 500, 1000, 1000], 4.999),
+        ([1000, 1000, 500, 1000, 1000, 700], 5.7),
+    ],
+)
+def test_the_line_of_bars_has_the_whole_seconds_after_the_warm_up(counts: list[int], window_s: float) -> None:
+    line = history_line(counts, window_s=window_s)
+    assert line == "  ██▄██  each second: 500 to 1,000 operations/s"
+
+
+def history_line(counts: list[int], *, window_s: float, width: int = 80) -> str:
+    """The line of bars of a phase whose seconds had so many operations, and whose last `window_s` were measured."""
+    seconds = tuple(second(number, operations=count) for number, count in enumerate(counts))
+    measured = replace(loop(load(seconds=seconds)), total_time=window_s)
+    whole = replace(result("load.get"), measurements=(measured,))
+    text = render_load(document(whole), width=width, color=False)
+    return next(line for line in text.splitlines() if "█" in line)
 
 
 def test_a_long_run_has_as_many_bars_as_fit_each_the_mean_of_its_seconds() -> None:
     seconds = tuple(second(number, operations=1000 + number % 2 * 200) for number in range(200))
-    text = render_load(document(result("load.get", load(seconds=seconds))), width=80, color=False)
+    measured = replace(loop(load(seconds=seconds)), total_time=200.0)
+    text = render_load(document(replace(result("load.get"), measurements=(measured,))), width=80, color=False)
     line = next(line for line in text.splitlines() if "each" in line)
     assert len(line) <= 80
     assert line.endswith("each 9 seconds: 1,089 to 1,111 operations/s")
@@ -224,3 +245,15 @@ def test_what_a_server_wrote_cannot_paint_the_terminal() -> None:
 def test_a_phase_that_was_interrupted_says_so() -> None:
     running = result("load.get", load(), status=Status.RUNNING)
     assert "\n(not complete)\n" in render_load(document(running), width=80, color=False)
+
+
+@pytest.mark.parametrize("dimensions", [[], [{"size": "4KiB"}, {"threads": "4"}]])
+def test_a_run_that_was_cut_short_says_so(dimensions: list[dict[str, str]]) -> None:
+    whole = replace(
+        document(result("load.get", load(), dimensions=dimensions)),
+        ended_at="2026-11-21T00:10:00.000Z",
+        options={"phases": []},
+    )
+    note = "warning: the run is not complete: it was interrupted, or is still running\n"
+    assert note in render_load(replace(whole, ended_at=None), width=80, color=False)
+    assert note not in render_load(whole, width=80, color=False)

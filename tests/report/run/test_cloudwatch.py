@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from botocore.loaders import Loader
 from botocore.model import OperationModel, ServiceModel
 from botocore.validate import ParamValidator
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from s3bench.errors import BadInput
 from s3bench.report.run.cloudwatch import DIMENSIONS_MAX, render_cloudwatch
 from s3bench.results.document import Document
 from tests.report.loads import everything
@@ -123,8 +125,9 @@ def test_a_document_without_a_time_sends_none() -> None:
     assert "Timestamp" not in datum
 
 
-def test_an_empty_document_calls_nothing() -> None:
-    assert render_cloudwatch(EMPTY) == ""
+def test_an_empty_document_is_refused() -> None:
+    with pytest.raises(BadInput, match="nothing to write as cloudwatch"):
+        render_cloudwatch(EMPTY)
 
 
 def test_a_load_run_is_within_the_limits() -> None:

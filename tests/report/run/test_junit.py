@@ -3,12 +3,13 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.report.run.junit import render_junit
-from s3bench.results.document import Document
+from s3bench.results.document import Document, Result
 from tests.report.loads import everything
 from tests.report.machine_samples import CRT, EMPTY, hostile, result, run
 
@@ -129,3 +130,14 @@ def test_hostile_texts_do_no_harm_and_do_not_fill_the_file() -> None:
 def test_any_text_is_valid_xml(name: str, value: str) -> None:
     root = parsed(EMPTY.with_result(result(name, CRT, 1.0, dimension=value)))
     assert root.get("tests") == "1"
+
+
+@pytest.mark.parametrize("results", [(), (result("s3.mv", CRT, 1.0),)])
+def test_a_run_that_was_cut_short_is_never_green(results: tuple[Result, ...]) -> None:
+    killed = replace(EMPTY, ended_at=None, options={"warmup": 0}, results=results)
+    root = parsed(killed)
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == (f"{1 + len(results)}", "0", "1")
+    error = case(root, "the run as a whole", "complete").find("error")
+    assert error is not None
+    assert error.get("message") == "the run is not complete: it was interrupted, or is still running"
+    assert parsed(replace(killed, ended_at=EMPTY.ended_at)).get("errors") == "0"

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from s3bench.report.run.markdown import render_markdown
 from tests.compare.documents import document
 from tests.report import loads
@@ -53,3 +55,10 @@ def test_hostile_texts_are_shown_and_do_nothing() -> None:
     assert HOSTILE not in text
     for line in text.splitlines():
         assert line.count("|") == (10 if line.startswith("|") else 0)
+
+
+def test_a_run_that_was_cut_short_says_so_above_its_tables() -> None:
+    note = "**the run is not complete: it was interrupted, or is still running**"
+    text = render_markdown(replace(two_clients(), ended_at=None))
+    assert text.index(note) < text.index("###")
+    assert note not in render_markdown(two_clients())

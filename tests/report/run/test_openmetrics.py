@@ -85,9 +85,16 @@ def test_the_chosen_duration_of_a_load_run_is_no_figure() -> None:
 
 def test_an_empty_document_ends_as_it_should() -> None:
     assert list(families(render_openmetrics(EMPTY))) == [
+        "s3bench_run_complete",
         "s3bench_run_start_timestamp_seconds",
         "s3bench_run_end_timestamp_seconds",
     ]
+
+
+def test_a_run_that_was_cut_short_is_not_complete() -> None:
+    killed = replace(run(), ended_at=None, options={"warmup": 0})
+    for document, expected in ((run(), 1.0), (killed, 0.0)):
+        assert families(render_openmetrics(document))["s3bench_run_complete"]["samples"] == {None: expected}
 
 
 def test_hostile_names_stay_in_their_labels_and_apart() -> None:

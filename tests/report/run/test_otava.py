@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
-from s3bench.report.run.otava import OTAVA_FILE, render_otava, render_otava_config
+from s3bench.report.run.otava import OTAVA_FILE, gaps_in_words, render_otava, render_otava_config
 from s3bench.results.document import Client, Document, render_time
 from tests.report.machine_samples import CLASSIC, CRT, EMPTY, hostile, measurement, result, run
 
@@ -165,3 +165,23 @@ def test_otava_finds_the_change(tmp_path: Path) -> None:
     assert any("+19" in line or "+20" in line for line in changed.splitlines())
     assert documents[20].started_at[:10] in changed
     assert "%" not in told("'=b cli-classic")
+
+
+def test_documents_without_a_figure_in_common_are_refused() -> None:
+    documents = [EMPTY.with_result(result(name, CRT, 1.0)) for name in ("a", "b")]
+    for render in (render_otava, render_otava_config):
+        with pytest.raises(BadInput, match="nothing to write as otava"):
+            render(*documents)
+        with pytest.raises(BadInput, match="nothing to write as otava"):
+            render(EMPTY)
+
+
+def test_what_not_all_documents_have_is_counted() -> None:
+    first = EMPTY.with_result(result("a", CRT, 1.0)).with_result(result("b", CRT, 1.0))
+    bare = replace(result("a", CRT), measurements=(replace(measurement(2.0), peak_memory=None),))
+    second = EMPTY.with_result(bare).with_result(result("c", CRT, 1.0)).with_result(result("never", CRT))
+    assert gaps_in_words([first, second]) == "2 tests and 1 more metric left out: not all documents have them"
+    assert gaps_in_words([first, EMPTY.with_result(result("a", CRT, 1.0))]) == (
+        "1 test left out: not all documents have them"
+    )
+    assert gaps_in_words([first, first]) == gaps_in_words([second]) == ""

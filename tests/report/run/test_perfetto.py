@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from s3bench.errors import BadInput
 from s3bench.report.run.perfetto import render_perfetto
 from s3bench.results.document import Document
 from s3bench.results.timeline import Timeline, UsageSeries
@@ -164,7 +165,7 @@ def test_hostile_names_are_ascii_json() -> None:
 
 
 @settings(max_examples=30)
-@given(st.text(), st.lists(st.floats(min_value=1e-6, max_value=1e6), max_size=4))
+@given(st.text(), st.lists(st.floats(min_value=1e-6, max_value=1e6), min_size=1, max_size=4))
 def test_any_run_is_a_trace(name: str, totals_s: list[float]) -> None:
     events(EMPTY.with_result(result(name, CRT, *totals_s)))
 
@@ -182,3 +183,8 @@ def test_perfettos_trace_processor_reads_it(tmp_path: Path) -> None:
     rows = list(csv.DictReader(StringIO(told.stdout)))
     assert len(rows) == 4
     assert {row["dur"] for row in rows} == {"180000000"}
+
+
+def test_a_document_without_a_measurement_is_refused() -> None:
+    with pytest.raises(BadInput, match="nothing to write as perfetto"):
+        render_perfetto(EMPTY.with_result(result("a", CRT)))

@@ -21,6 +21,7 @@ from s3bench.report.load.cells import (
 from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes, slo_words
 from s3bench.report.load.tables import lines_of, results_table
 from s3bench.report.page.section import Line
+from s3bench.report.run.problems import run_warnings
 from s3bench.report.table import Table, Tone, without_empty
 from s3bench.results.document import Document
 
@@ -62,7 +63,7 @@ def phase_lines(phase: LoadPhase) -> tuple[Line, ...]:
 
 def document_lines(document: Document) -> tuple[Line, ...]:
     """Warnings about measurements, and errors; those about the whole run are in the head of the page."""
-    in_head = {("warning", words) for words in document.warnings}
+    in_head = {("warning", words) for words in run_warnings(document)}
     return tuple(note_lines(note for note in document_notes(document) if note not in in_head))
 
 

@@ -52,9 +52,11 @@ def load_sections(document: Document) -> tuple[Section, ...]:
     matrix = {id(row.result) for row in cells(document)}
     others = tuple(row for row in rows if id(row.result) not in matrix)
     shown = grids(document)
-    if shown and not others and document.is_of_load:
-        return tuple(_grid_section(grid, number, document) for number, grid in enumerate(shown[:GRIDS_MAX], 1))
-    sections = tuple(_grid_section(grid, number, document) for number, grid in enumerate(shown[:GRIDS_MAX], 1))
+    sections = tuple(_grid_section(grid, number, document) for number, grid in enumerate(shown, 1))
+    if sections and not others and document.is_of_load:
+        first, *further = sections
+        lines = (*document_lines(document), *_limits((), (), len(shown)))
+        return (replace(first, lines=(*first.lines, *lines)), *further)
     return (_overview(document, rows, others, len(shown)), *sections)
 
 
@@ -71,7 +73,7 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
         *(summary_line(row, has_phase=True) for phase in phases[:PHASES_MAX] for row in phase.rows if row.is_whole),
         *only.lines,
         *document_lines(document),
-        *_limits(rows, phases, grid_count),
+        *_limits(others, phases, grid_count),
     ]
     return Section(
         name="load",
@@ -168,7 +170,7 @@ def _grid_section(grid: Grid, number: int, document: Document) -> Section:
         headline=grid_headline(grid),
         lines=tuple(notes),
         tables=tuple(by_group(grid_table(grid))),
-        figures=tuple(grid_figures(grid, _backdrop(rows, document))),
+        figures=tuple(grid_figures(grid, _backdrop(rows, document))) if number <= GRIDS_MAX else (),
     )
 
 

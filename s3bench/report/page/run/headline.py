@@ -1,7 +1,7 @@
 """The answer of a run: which client is fastest, by how much, and on which benchmark, as far as the intervals show it.
 
-Two clients are distinguished on a benchmark if the 95 % intervals of their medians do not overlap. Ratios are those of
-the medians.
+Two clients are distinguished on a benchmark if the 95 % intervals of their medians do not overlap. The fastest one is
+known if its interval lies below those of all others. Ratios are those of the medians.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,28 @@ from s3bench.units import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """The fastest client of a benchmark and the one that it is compared with."""
+    """The client of the lowest median on a benchmark, and the others by their medians."""
 
     benchmark: str
     fastest: TimedClient
-    other: TimedClient
+    others: tuple[TimedClient, ...]
+
+    @property
+    def other(self) -> TimedClient:
+        """The next client, with which the fastest one is compared."""
+        return self.others[0]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether all medians have intervals."""
+        return None not in (self.fastest.found.high, *(each.found.low for each in self.others))
 
     @property
     def is_shown(self) -> bool:
-        """Whether the intervals lie apart."""
-        high, low = self.fastest.found.high, self.other.found.low
-        return high is not None and low is not None and high < low
+        """Whether the fastest client's interval lies below those of all others."""
+        high = self.fastest.found.high
+        lows = [each.found.low for each in self.others]
+        return high is not None and all(low is not None and high < low for low in lows)
 
     @property
     def ratio(self) -> float:
@@ -71,7 +82,7 @@ def _answer(benchmarks: Sequence[Benchmark]) -> tuple[str, str]:
     several = {name: rows for name, rows in found.items() if len(rows) > 1}
     if not several:
         return _times(timed), ""
-    nearest = [Lead(benchmark=name, fastest=rows[0], other=rows[1]) for name, rows in several.items()]
+    nearest = [Lead(benchmark=name, fastest=rows[0], others=tuple(rows[1:])) for name, rows in several.items()]
     shown = [each for each in nearest if each.is_shown]
     fastest = {each.fastest.row.client for each in nearest}
     if len(shown) == len(nearest) > 1 and len(fastest) == 1:
@@ -88,11 +99,9 @@ def _answer(benchmarks: Sequence[Benchmark]) -> tuple[str, str]:
             f"on {lead.benchmark}"
         )
         others = len(nearest) - len(shown)
-        unclear = (
-            f" The two fastest clients cannot be distinguished on {counted(others, 'benchmark')}." if others else ""
-        )
+        unclear = f" The fastest clients cannot be distinguished on {counted(others, 'benchmark')}." if others else ""
         return text, _remark(shown, lead) + unclear
-    if any(each.fastest.found.high is None or each.other.found.low is None for each in nearest):
+    if not all(each.has_intervals for each in nearest):
         return "Too few runs to rank the clients", "A median has an interval from six runs on: -n 6 or more."
     return "The fastest clients cannot be distinguished", "The 95 % intervals of their medians overlap everywhere."
 

@@ -1,5 +1,7 @@
 """A whole load run on the page: lines, tables, phases, limits, hostile names, documents of other tools."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,7 +9,9 @@ from s3bench.report.load.cells import load_rows
 from s3bench.report.page.load.overview import LINES_MAX, found_lines, note_lines
 from s3bench.report.page.load.section import load_sections
 from s3bench.report.table import Table, Tone
+from s3bench.results.document import Result
 from s3bench.results.load import Latency
+from s3bench.results.measurement import Failure
 from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, texts
 
@@ -209,3 +213,35 @@ def test_of_several_phases_the_chart_of_the_fastest_comes_first() -> None:
     (section,) = load_sections(document(*phases))
     assert [each.title for each in section.figures] == ["Throughput and latency over time: phase=cold"]
     assert [len(part.figures) for part in section.parts] == [1, 0]
+
+
+def in_cell(kind: str = "get", **known: Any) -> Result:
+    """A cell of a matrix."""
+    return result(f"load.{kind}", load(kind), dimensions=[{"size": "4 KiB"}, {"threads": "1"}], **known)
+
+
+def test_the_first_matrix_tells_warnings_and_cells_whose_figures_were_refused() -> None:
+    refused = Failure(iteration=0, what="the figures contradict each other", why="Little's law")
+    lost = result("load.get", errors=(refused,), dimensions=[{"size": "4 KiB"}, {"threads": "8"}])
+    first, second = load_sections(document(in_cell(warnings=["the clock jumped"]), lost, in_cell("put")))
+    assert [(line.text, line.tone) for line in first.lines] == [
+        ("warning: load.get size=4 KiB threads=1: the clock jumped", Tone.WARNING),
+        ("error: load.get size=4 KiB threads=8, loop 1: the figures contradict each other: Little's law", Tone.BAD),
+    ]
+    assert second.lines == ()
+
+
+@pytest.mark.parametrize("others", [(), (result("load.stat", load("stat")),)])
+def test_a_matrix_that_is_not_drawn_keeps_its_table_and_that_is_said(others: tuple[Result, ...]) -> None:
+    kinds = ["get", "put", "delete", "head", "list"]
+    sections = load_sections(document(*others, *(in_cell(kind) for kind in kinds)))
+    matrices = sections[len(others) :]
+    assert [section.title for section in matrices] == [f"Matrix: {kind}" for kind in kinds]
+    assert all(section.tables for section in matrices)
+    assert "charts of the first 4 of 5 matrices" in [line.text for line in sections[0].lines]
+
+
+def test_cells_of_a_matrix_do_not_count_as_results_that_the_table_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("s3bench.report.page.load.section.ROWS_MAX", 1)
+    overview, _ = load_sections(document(result("load.stat", load("stat")), in_cell()))
+    assert not any("results" in line.text for line in overview.lines)

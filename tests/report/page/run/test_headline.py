@@ -40,7 +40,7 @@ def test_a_lead_on_one_benchmark_is_claimed_for_that_one_alone() -> None:
     apart, alike = [on("s5cmd", 1.0), on("rclone", 3.1)], [on("s5cmd", 1.0, name="b"), on("rclone", 1.01, name="b")]
     found = headline(*apart, *alike)
     assert found.text == "s5cmd is 3.1 times as fast as rclone on s3.cp"
-    assert found.remarks[0].endswith("The two fastest clients cannot be distinguished on 1 benchmark.")
+    assert found.remarks[0].endswith("The fastest clients cannot be distinguished on 1 benchmark.")
 
 
 def test_clients_whose_intervals_overlap_are_not_ranked() -> None:
@@ -79,3 +79,18 @@ def test_a_warm_up_that_failed_is_no_run_that_failed() -> None:
 def test_without_a_time_there_is_no_answer_and_without_results_no_headline() -> None:
     assert headline(replace(on("s5cmd", 1.0), measurements=())).text == "No total time was measured"
     assert run_headline(()) is None
+
+
+def test_a_client_is_the_fastest_only_if_no_interval_of_another_overlaps_its_own() -> None:
+    wide = [0.501, *slower(BASE[1:], 4.0)]
+    names = ("a", "b")
+    others = [on(of, factor, name=name) for name in names for of, factor in (("s5cmd", 1.0), ("rclone", 2.0))]
+    third = [result(wide, name=name, of=client("cli-crt")) for name in names]
+    assert headline(*others).text.startswith("s5cmd is the fastest client on all 2 benchmarks")
+    assert headline(*others, *third).text == "The fastest clients cannot be distinguished"
+    assert headline(*others, third[0]).text == "s5cmd is 2.0 times as fast as rclone on b"
+
+
+def test_a_client_of_too_few_runs_leaves_open_who_is_fastest() -> None:
+    found = headline(on("s5cmd", 1.0), on("rclone", 2.0), on("cli-crt", 9.0, runs=5))
+    assert found.text == "Too few runs to rank the clients"

@@ -120,11 +120,8 @@ def test_nothing_kept_and_too_little_kept_are_said() -> None:
 
 
 def test_a_change_in_doubt_says_so() -> None:
-    moved = [
-        replace(point, machine="old" if number < 20 else "new")
-        for number, point in enumerate(points((20, 1.0), (20, 1.3)))
-    ]
-    section = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, moved))])
+    slowed = [slow + 0.2 * (release >= 30) for release, slow in enumerate(drift(60, size=0.0))]
+    section = trend_section(CPU_TIME, [TrendSeries(title="t", trend=trend_of(CPU_TIME, adjustable(slowed)))])
     assert "the machine changed at the same time and may be the cause" in [line.text for line in section.lines]
 
 
