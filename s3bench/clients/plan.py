@@ -101,7 +101,7 @@ def plan_runs(
     if not cells and not beyond and blocks:
         raise _no_reader(blocks)
     if not cells:
-        raise _only_full(_running_on(wanted), beyond) if beyond else _no_client(definitions, wanted)
+        raise _only_full(_running_on(wanted), beyond) if beyond else _no_client(definitions, wanted, blocks)
     asked = (Cell(definition=definition, client=spec) for definition in suited for spec in wanted)
     refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind, blocks)]
     unselected: list[str] = []
@@ -210,11 +210,21 @@ def _left_out(before: list[Cell], after: list[Cell], why: str) -> list[str]:
     return [f"{count} benchmark{'' if count == 1 else 's'} {why}"] if count else []
 
 
-def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ...]) -> BadInput:
-    named = sorted({kind for definition in definitions for kind in definition.clients or _runs_any_command()})
+def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ...], blocks: frozenset[str]) -> BadInput:
+    kinds = [spec.kind for spec in wanted] or list(_default_clients())
+    obstacles = {_obstacle(definition, kind, blocks) for definition in definitions for kind in kinds}
+    able = sorted(
+        kind for kind in known_clients() if any(_obstacle(each, kind, blocks) is None for each in definitions)
+    )
     return BadInput(
-        f"no benchmark runs on {', '.join(map(str, wanted))}",
-        fix=f"the definitions name {', '.join(named)}; select one of these, or add the client to `clients`",
+        f"no benchmark runs on {', '.join(map(str, wanted or kinds))}",
+        "; ".join(sorted(filter(None, obstacles))[:_NAMED_MAX]),
+        "; or ".join(
+            [
+                *([f"select one of {', '.join(able)}"] if able else []),
+                *(["add the client to `clients`"] if any(each.clients for each in definitions) else []),
+            ]
+        ),
     )
 
 
@@ -224,10 +234,6 @@ def _no_reader(blocks: frozenset[str]) -> BadInput:
         f"no benchmark runs on a client with the settings {one_of(sorted(blocks - {'s3'}))}",
         fix=f"name the client: {' '.join(f'--client {name}' for name in names)}",
     )
-
-
-def _runs_any_command() -> Iterator[str]:
-    return (name for name, client in known_clients().items() if client.runs_any_command)
 
 
 def _only_full(what: str, cells: list[Cell]) -> BadInput:

@@ -170,6 +170,12 @@ class LibrarySearch:
         )
 
 
+def _installed_for(script: Path) -> Path | None:
+    """The interpreter of the environment beside whose programs pip put `script`; `None` for any other program."""
+    python = Path(next(iter(script_words(script)), ""))
+    return python if is_python(python) and python.parent == script.parent else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinarySearch:
     """Finds a client that is one binary: inside a package that carries it, in the store, on PATH, or by a path.
@@ -214,8 +220,7 @@ class BinarySearch:
         return None
 
     def _by_itself(self, executable: Path, spec: ClientSpec, store: ClientStore) -> FoundClient:
-        words = script_words(executable)
-        if words and is_python(Path(words[0])) and (packaged := self._packaged(import_path(Path(words[0])), spec)):
+        if (python := _installed_for(executable)) and (packaged := self._packaged(import_path(python), spec)):
             return packaged
         said = version_said_by(executable, list(self.version_arguments), store)
         found = self.version.search(said)

@@ -10,7 +10,8 @@ REDACTED = "***"
 
 _KEYS = (
     r"(?:access|api|customer|encryption|private)[-_]?key|sse-c(?:-copy-source)?-key"
-    r"|(?<![a-z0-9])pass(?![a-z0-9])|(?<![a-z0-9])pwd(?=[-_])|(?<=[-_])pwd(?![a-z0-9])"  # not $PWD
+    r"|(?<=[_-])(?<!first-)(?<!second-)(?<!single-)(?<!two-)(?<!multi-)pass(?![\w-])"
+    r"|(?<![a-z0-9])pwd(?=[-_])|(?<=[-_])pwd(?![a-z0-9])"  # not $PWD
 )
 _NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|passphrase|credential|signature|{_KEYS})[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
@@ -19,7 +20,8 @@ _QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
 _VALUE_END = r"""(?=['");,]*(?:\s|$))"""
 _VALUE = rf"(?:{_QUOTED}|\S)+?{_VALUE_END}"
 _QUERY_VALUE = rf"(?:{_QUOTED}|[^\s&])+?(?:{_VALUE_END}|(?=['\"]*&))"
-_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|(?:x-{_NAMES}|(?:set-)?cookie)['\"]?\s*:"
+_COOKIE = r"(?:set-)?cookie(?=['\"]?\s*:\s*['\"]?[^\s;'\"]+=)"
+_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|(?:x-{_NAMES}|{_COOKIE})['\"]?\s*:"
 _OPTION = rf"--?{_NAMES}(?:[ \t]|\\\n)+"
 _ASSIGNMENT = rf"{_NAMES}(?:['\"]?=|['\"]?\s+=\s+|['\"]\s*:\s*)"
 _USER_SHORT, _USER_LONG = r"-[#0-9aBfgGiIjJklLMnNOpqRsSvZ]*[uU]", r"--(?:proxy-)?user"  # curl(1), flags before
@@ -69,8 +71,8 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
 def redact_text(text: str) -> str:
     """Replace secret values in a shell command, or in what one wrote.
 
-    Values of options and variables that name one, `Authorization` headers, `-u user:password` as of curl, credentials
-    of URLs, and signed queries.
+    Values of options and variables that name one, `Authorization` and `Cookie` headers, `-u user:password` as of curl,
+    credentials of URLs, and signed queries.
     """
     for pattern in _SECRETS:
         text = pattern.sub(rf"\g<1>{REDACTED}", text)

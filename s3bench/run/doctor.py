@@ -27,6 +27,7 @@ from s3bench.run.perf import Perf, find_perf
 from s3bench.run.py_spy import find_py_spy
 from s3bench.run.tracing import find_tracer
 from s3bench.s3.server.fast_path import fast_path
+from s3bench.s3.signing import sigv4
 from s3bench.system.portable import IS_PORTABLE
 from s3bench.system.wake_ups import CPU_LATENCY
 from s3bench.units import render_bytes
@@ -128,7 +129,12 @@ def tool_findings() -> tuple[MachineFinding, ...]:
         _tool("strace", tracer, "the gate compares files opened and system calls"),
         _tool("instructions", counter, "the gate counts instructions where noise leaves a time undecided"),
         _tool("machine speed", probe, "the gate takes the speed of the machine out of times"),
-        _tool("server in C", _fast_path(), "the stub and the emulator take less CPU time for small requests"),
+        _tool("server in C", _in_c(fast_path), "the stub and the emulator take less CPU time for small requests"),
+        _tool(
+            "signatures in C",
+            _in_c(sigv4.in_c, needs=", or the system has no libcrypto of OpenSSL 3 or 1.1"),
+            "load and the emulator take less CPU time for new keys",
+        ),
         _tool("py-spy", find_py_spy(), "`s3bench profile` and a gate that FAILs show where Python clients spend time"),
         _perf(find_perf()),
         _library("altair", extra="charts", adds="charts in HTML pages"),
@@ -285,12 +291,13 @@ def _sandbox(facts: MachineFacts) -> MachineFinding:
     )
 
 
-def _fast_path() -> Unavailable | None:
-    if fast_path is not None:
+def _in_c(module: object, *, needs: str = "") -> Unavailable | None:
+    """Whether a module in C is in use, which also `needs` this."""
+    if module is not None:
         return None
     if IS_PORTABLE:
         return Unavailable(reason="only Linux has it")
-    reason = "s3bench was installed without a C compiler or Python's headers"
+    reason = f"s3bench was installed without a C compiler or Python's headers{needs}"
     return Unavailable(reason=reason, fix="install them (apt-get install gcc python3-dev), and s3bench again")
 
 

@@ -1,6 +1,6 @@
 """Makes the measurement of one iteration from its process, the server's log and the probes' milestones."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -112,16 +112,22 @@ def _span(request: WireRequest, attempt: int, started_ns: int) -> RequestSpan:
 def attempts(requests: Iterable[WireRequest]) -> Iterator[int]:
     """Give the number of each request's attempt, from 1: what the client tells, or what the failures before it show.
 
-    Many clients tell none. A request is another attempt if the last ones with its method, path, query and range failed.
+    Many clients tell none. A request is another attempt if the last ones with its method, path, query and range had
+    failed when it began. What a DeleteObjects names is in its body: of those only the client tells.
     """
-    failures: Counter[tuple[str, str, str, str]] = Counter()
+    failures: defaultdict[tuple[str, str, str, str], list[int]] = defaultdict(list)  # when they ended
     for request in requests:
         target = request.method, request.path, request.query, request.byte_range
-        yield max(request.attempt, 1 + failures[target])
+        before = sum(ended_ns <= request.started_ns for ended_ns in failures[target])
+        yield max(request.attempt, 1 if _is_batch(request) else 1 + before)
         if _has_failed(request):
-            failures[target] += 1
+            failures[target].append(request.ended_ns)
         else:
             del failures[target]
+
+
+def _is_batch(request: WireRequest) -> bool:
+    return request.method == "POST" and request.query in {"delete", "delete="}
 
 
 def _has_failed(request: WireRequest) -> bool:

@@ -85,8 +85,10 @@ def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
         complaint = _set_by_us(argument) or _parameter_file(argument)
         if complaint:
             report.add((*at, index), complaint)
+    service = _service(command)
+    is_expanded = service is None or command[service] != "s3"  # aws s3 takes paths as they are
     for index, path in _paths(command):
-        way_out = _way_out(path)
+        way_out = _way_out(path) if is_expanded else leaves_workspace(path)
         if way_out and not report.touches((*at, index)):
             what = f"is {quoted(command[index])}: {way_out}"
             report.add((*at, index), Complaint(what, _path_fix(command, index, path)))
@@ -160,12 +162,17 @@ def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         name, equals, value = argument.partition("=")
         if argument.startswith("--"):
             is_value = not equals and options.get(name) is Values.ONE
-            if equals and len(name) > len("--") and any(option.startswith(name) for option in _FILE_OPTIONS):
+            if equals and _may_name_file(name):
                 yield index, value
             continue
         if not is_value and not (is_s3 and argument.startswith("s3://")):
             yield index, argument
         is_value = False
+
+
+def _may_name_file(option: str) -> bool:
+    """Whether it is, or may be short for, an option whose value is a path. `--key` is an option of its own in s3api."""
+    return len(option) > len("--") and option != "--key" and any(full.startswith(option) for full in _FILE_OPTIONS)
 
 
 def _path_fix(command: tuple[str, ...], index: int, path: str) -> str:

@@ -18,7 +18,7 @@ IS_PORTABLE = sys.platform != "linux" or os.environ.get("S3BENCH_PORTABLE") == "
 
 
 def extension(name: str) -> Any | None:
-    """A module in C of ours; `None` where s3bench was installed without a C compiler, or without Python's headers."""
+    """A module in C of ours; `None` where it was not compiled or lacks a library (`hatch_build.py`)."""
     if IS_PORTABLE or "t" in sys.abiflags:  # free-threaded Python would load what was compiled for the GIL
         return None
     try:

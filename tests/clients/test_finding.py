@@ -265,6 +265,16 @@ def test_the_wrapper_of_an_environment_stands_for_the_binary_that_it_starts(
     assert found.label == f"s5cmd@{wrapper}"
 
 
+def test_a_script_elsewhere_that_starts_s5cmd_in_its_own_way_is_measured_itself(
+    store: ClientStore, environment: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "s5cmd"
+    script.write_text(f"#!{environment}/bin/python\nprint('v9.9.9')\n")
+    script.chmod(0o755)
+    found = find_client(ClientSpec(kind="s5cmd", path=str(script)), store)
+    assert (found.version, found.executable) == ("9.9.9", script)
+
+
 @pytest.mark.parametrize("crt", [None, "0.19.17"])
 def test_boto3_without_a_usable_crt_is_no_boto3_crt(
     crt: str | None, store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]

@@ -140,7 +140,19 @@ def test_a_client_that_nothing_runs_on_is_bad_input() -> None:
     with pytest.raises(BadInput) as caught:
         plan("boto3-crt")
     assert caught.value.what == "no benchmark runs on boto3-crt"
-    assert "cli, cli-classic, cli-crt, s5cmd" in caught.value.fix
+    assert "the definition names s5cmd, cli-classic, cli-crt" in caught.value.why
+    assert caught.value.fix == (
+        "select one of cli, cli-classic, cli-crt, obstore, rclone, s5cmd; or add the client to `clients`"
+    )
+
+
+def test_a_client_that_a_dimension_excludes_is_not_to_be_selected_nor_added() -> None:
+    dimensions = (("S3TransferClient", "Classic"),)
+    classic = Definition(name="s3.cp.upload", command=("s3", "cp", "a", "s3://b/k"), dimensions=dimensions)
+    with pytest.raises(BadInput) as caught:
+        plan_runs((classic,), clients=(parse_client_spec("cli-crt"),))
+    assert caught.value.why == "the dimension S3TransferClient is Classic"
+    assert caught.value.fix == "select one of cli, cli-classic"
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,10 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
             "PWD=/home OLDPWD=/x BYPASS=1 passes=3 --compass n --passing 7 x; all tests pass: 3 cookies, a cookie",
             "PWD=/home OLDPWD=/x BYPASS=1 passes=3 --compass n --passing 7 x; all tests pass: 3 cookies, a cookie",
         ),
+        (
+            "s3://b/pass=2/f pass = 12 s {'pass': 4} --two-pass yes --first-pass 3 --pass-through yes cookie: yes",
+            "s3://b/pass=2/f pass = 12 s {'pass': 4} --two-pass yes --first-pass 3 --pass-through yes cookie: yes",
+        ),
         ("--monkey x --cookie-jar jar --keyboard y", "--monkey x --cookie-jar jar --keyboard y"),
         (
             "aws s3 cp --sse-c-key hunter2 --sse-c-copy-source-key hunter3 a b",

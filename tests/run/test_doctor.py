@@ -3,6 +3,7 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,6 +20,7 @@ from s3bench.run.doctor import (
 from s3bench.run.inspection import Unavailable
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 from s3bench.run.perf import Perf
+from s3bench.s3.signing import sigv4
 from tests.run.test_machine import quiet, write
 
 AROUND = Surroundings(
@@ -42,13 +44,18 @@ def of(findings: tuple[MachineFinding, ...], subject: str) -> MachineFinding:
     return found
 
 
-def test_a_server_without_its_fast_path_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "fast_path", None)
-    finding = of(tool_findings(), "server in C")
+@pytest.mark.parametrize(
+    ("subject", "module", "name"), [("server in C", doctor, "fast_path"), ("signatures in C", sigv4, "in_c")]
+)
+def test_what_is_not_done_in_c_is_told(
+    subject: str, module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, None)
+    finding = of(tool_findings(), subject)
     assert finding.severity is Severity.MISSING
     assert "python3-dev" in finding.remedy
-    monkeypatch.setattr(doctor, "fast_path", object())
-    assert of(tool_findings(), "server in C").severity is Severity.OK
+    monkeypatch.setattr(module, name, object())
+    assert of(tool_findings(), subject).severity is Severity.OK
 
 
 def test_a_machine_on_which_nothing_disturbs_has_no_finding_but_ok() -> None:

@@ -1,5 +1,6 @@
 """What is kept of the wire log and the samples for charts."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -104,6 +105,13 @@ def test_requests_beyond_the_bound_are_counted() -> None:
     assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
 
 
+def in_turn(*requests: WireRequest) -> Iterator[WireRequest]:
+    """The requests, each after the end of the one before."""
+    for number, request in enumerate(requests):
+        began_ns = number * 1000
+        yield msgspec.structs.replace(request, started_ns=began_ns, body_ended_ns=began_ns, ended_ns=began_ns + 1000)
+
+
 def attempts(*requests: WireRequest) -> list[int]:
     """The attempts of the requests, each as the client tells it: the first."""
     told = (msgspec.structs.replace(request, attempt=1) for request in requests)
@@ -132,8 +140,8 @@ def answered(status: int = 200, **changes: Any) -> WireRequest:
     ],
 )
 def test_a_request_like_one_that_failed_is_another_attempt_also_if_the_client_tells_none(failed: WireRequest) -> None:
-    assert attempts(failed, failed, answered(), answered()) == [1, 2, 3, 1]
-    assert retries(failed, answered(attempt=1)) == 1
+    assert attempts(*in_turn(failed, failed, answered(), answered())) == [1, 2, 3, 1]
+    assert retries(*in_turn(failed, answered(attempt=1))) == 1
 
 
 @pytest.mark.parametrize(
@@ -146,12 +154,25 @@ def test_a_request_like_one_that_failed_is_another_attempt_also_if_the_client_te
     ],
 )
 def test_a_request_for_something_else_is_not(other: dict[str, str]) -> None:
-    assert attempts(answered(503), answered(**other)) == [1, 1]
+    assert attempts(*in_turn(answered(503), answered(**other))) == [1, 1]
+
+
+def test_nor_is_one_that_began_before_the_other_had_failed() -> None:
+    first, _ = in_turn(answered(503), answered())
+    during = msgspec.structs.replace(first, status=200, started_ns=first.ended_ns - 1, ended_ns=first.ended_ns + 1)
+    assert attempts(first, during) == [1, 1]
+
+
+@pytest.mark.parametrize("query", ["delete", "delete="])
+def test_a_delete_of_many_objects_is_another_attempt_only_if_the_client_tells(query: str) -> None:
+    failed, second = in_turn(*[answered(503, method="POST", query=query, attempt=1)] * 2)
+    assert attempts(failed, second) == [1, 1]
+    assert retries(failed, msgspec.structs.replace(second, attempt=2)) == 1
 
 
 @pytest.mark.parametrize("status", [200, 206, 304, 404, 412, 416])
 def test_nor_is_one_after_a_response_that_no_client_tries_again(status: int) -> None:
-    assert attempts(answered(status), answered()) == [1, 1]
+    assert attempts(*in_turn(answered(status), answered())) == [1, 1]
 
 
 def test_a_client_that_tells_more_attempts_is_believed() -> None:

@@ -77,6 +77,12 @@ def test_a_path_that_aws_cli_would_expand_is_refused(path: str, joined: bool, pr
     assert "`~` and `$` may leave the workspace; name a file inside the workspace" in problem
 
 
+def test_the_advice_for_a_value_that_looks_like_a_path_is_right(problems: Any) -> None:
+    [problem] = problems(command=["s3api", "put-object", "--bucket", "b", "--key", "~k$x", "--body", "f"])
+    assert 'write "--key=~k$x"' in problem
+    assert not problems(command=["s3api", "put-object", "--bucket", "b", "--key=~k$x", "--body", "f"])
+
+
 def streaming_options() -> set[str]:
     """The options of aws-cli for streaming members of inputs, whose values are paths, by all models of botocore."""
     options = set()
@@ -127,6 +133,9 @@ def test_the_value_of_an_option_that_looks_like_a_path_can_be_joined_to_it(probl
         ["sqs", "list-queues", "--query", "/x"],
         ["s3", "cp", "a", "s3://b/k", "--debug"],
         ["s3", "cp", "a~", "s3://b/$k"],
+        ["s3", "cp", "~$report.docx", "s3://b/k"],
+        ["s3", "cp", "s3://b/k", "a$b"],
+        ["s3api", "put-object", "--bucket", "b", "--key=a$b", "--body", "f"],
         ["logs", "filter-log-events", "--filter-pattern", "{ $.status = 500 }"],
         ["s3api", "put-object", "--cli-input-json=file://a b,c/d.json"],
         ["iam", "create-user", "--path=/${x}/"],
