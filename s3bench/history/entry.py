@@ -9,7 +9,7 @@ from s3bench.history.machine import Machine
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored document. Times are UTC; `ended_at` is null for a run that was killed or still running.
+    """A stored document. Times are UTC; `ended_at` is null for a run that ended early, or was still running.
 
     `identity` is the SHA-256 of its content, `machine` the fingerprint of `machine_facts`, `commit` that of the s3bench
     checkout. `results`, `measurements` and `failures` are counts; `size_bytes` is the length of the document.

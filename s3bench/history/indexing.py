@@ -33,7 +33,7 @@ class Indexed:
     """
 
     identity: str
-    is_ended: bool
+    was_cut_short: bool
     document: Row
     results: tuple[Row, ...]
     figures: tuple[Row, ...]
@@ -49,7 +49,7 @@ def index_document(text: bytes, *, source: str) -> Indexed:
         raise BadInput(f"{source} is not a results document", "its objects are nested too deeply") from error
     return Indexed(
         identity=identity,
-        is_ended=document.ended_at is not None,
+        was_cut_short=document.was_cut_short,
         document={"identity": identity, **_document_row(document, source), **_body(text)},
         results=tuple(_result_row(place, result) for place, result in enumerate(document.results)),
         figures=tuple(row for place, result in enumerate(document.results) for row in _figure_rows(place, result)),
@@ -79,6 +79,24 @@ def unpack(body: bytes, identity: str) -> bytes:
             "restore the database from a backup",
         )
     return text
+
+
+def was_cut_short(body: bytes) -> bool:
+    """Whether the run of a document without an end was cut short, without reading its results.
+
+    `False` of a damaged one, which is reported where it is read.
+    """
+    try:
+        options = msgspec.json.decode(zlib.decompress(body), type=_Head).options
+    except (zlib.error, msgspec.DecodeError):
+        return False
+    return Document(s3bench="", started_at="", options=options).was_cut_short
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The part of a document that shows whether s3bench measured it."""
+
+    options: dict[str, Any] = {}
 
 
 def _body(text: bytes) -> Row:

@@ -13,9 +13,9 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     `document` is the identity of its document, `at` the start of the run. `client_label` distinguishes two clients of
     one version. `machine` is a fingerprint. `commit` is that of the s3bench checkout, null for an installed s3bench.
     `doubtful` is the number of iterations with warnings (such as `stub-bound`); `status` is `failed` if other
-    iterations of the result failed. `has_ended` is false for the document of a run that was killed or still running.
-    `workload` has what a load run measured, and at which endpoint, as pairs of a
-    property and its value (`s3bench.results.workload`); it is null if this is not the figure of a load run.
+    iterations of the result failed. `was_cut_short` is that of the document. `workload` has what a load run measured,
+    and at which endpoint, as pairs of a property and its value (`s3bench.results.workload`); it is null if this is not
+    the figure of a load run.
     """
 
     document: str
@@ -33,7 +33,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     s3bench: str
     commit: str | None
     at: datetime
-    has_ended: bool
+    was_cut_short: bool
     workload: tuple[tuple[str, str], ...] | None = None
 
     @property

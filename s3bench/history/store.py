@@ -18,7 +18,7 @@ from s3bench.errors import BadInput
 from s3bench.history.address import Address
 from s3bench.history.database import Database, open_database
 from s3bench.history.entry import Added, Entry, Filters, Pruned
-from s3bench.history.indexing import Indexed, unpack
+from s3bench.history.indexing import Indexed, unpack, was_cut_short
 from s3bench.history.machine import Machine
 from s3bench.history.point import Point
 from s3bench.history.tables import DOCUMENTS, FIGURES, LOAD_OPTIONS, RESULTS
@@ -99,8 +99,11 @@ class History:
             queries = _of_figures(connection, _points(metric), filters or Filters())
             rows = [row for query in queries for row in connection.execute(query)]
             workloads = _workloads(connection, {row.number for row in rows})
+            cut_short = _cut_short(connection, {row.number for row in rows if row.ended_ms is None})
         rows.sort(key=lambda row: (row.started_ms, row.number, row.place))
-        return tuple(_point(row, metric, workloads.get(row.number)) for row in rows)
+        return tuple(
+            _point(row, metric, workloads.get(row.number), is_cut_short=row.number in cut_short) for row in rows
+        )
 
     def metrics(self, filters: Filters | None = None) -> tuple[str, ...]:
         """The names of the metrics of which results that match `filters` have figures."""
@@ -211,6 +214,17 @@ def _workloads(connection: Connection, documents: Iterable[int]) -> dict[int, Re
     }
 
 
+def _cut_short(connection: Connection, documents: Iterable[int]) -> frozenset[int]:
+    """Those of these documents without an end that were cut short. They are few, so their texts are read."""
+    bodies = sa.select(DOCUMENTS.c.number, DOCUMENTS.c.body)
+    return frozenset(
+        row.number
+        for chunk in _chunks(list(documents))
+        for row in connection.execute(bodies.where(DOCUMENTS.c.number.in_(chunk)))
+        if was_cut_short(row.body)
+    )
+
+
 def _is_client(client: str) -> sa.ColumnElement[bool]:
     return sa.or_(RESULTS.c.client == client, RESULTS.c.client_label == client)
 
@@ -287,7 +301,9 @@ def _entry(row: Row[tuple[object, ...]]) -> Entry:
     )
 
 
-def _point(row: Row[tuple[object, ...]], metric: str, recorded: RecordedWorkload | None) -> Point:
+def _point(
+    row: Row[tuple[object, ...]], metric: str, recorded: RecordedWorkload | None, *, is_cut_short: bool
+) -> Point:
     dimensions = _dimensions(row.dimensions)
     return Point(
         document=row.identity,
@@ -305,6 +321,6 @@ def _point(row: Row[tuple[object, ...]], metric: str, recorded: RecordedWorkload
         s3bench=row.s3bench,
         commit=row.git_commit,
         at=time_of(row.started_ms),
-        has_ended=row.ended_ms is not None,
+        was_cut_short=is_cut_short,
         workload=None if recorded is None else recorded.of_result(row.benchmark, dimensions),
     )

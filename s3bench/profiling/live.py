@@ -98,8 +98,8 @@ def sample_stacks(
     """Run every side again and again under the profiler, and yield what they showed after each round, without an end.
 
     The order of two sides changes from round to round. The first `plain_runs` rounds run each side without the profiler
-    as well. A run that fails is the last that is yielded. `directory` exists. Raises `MachineError` where the profiler
-    itself fails.
+    as well. A run that fails is the last that is yielded; of several sides it names the client. `directory` exists.
+    Raises `MachineError` where the profiler itself fails.
     """
     quiet = replace(settings, interval_s=None, measures_speed=False, keeps_timeline=False)
     builders = [ProfileBuilder(sampled=sampled, interval_s=profiler.interval_s) for _ in sides]
@@ -113,10 +113,11 @@ def sample_stacks(
         hash_seed = str(_HASH_SEEDS_FROM + round_number)
         for number in order:
             side = sides[number]
+            of = f"{side.runner.client.label}: " if len(sides) > 1 else ""
             if round_number < plain_runs:
                 run = _run(side, quiet, hash_seed, (), directory)
                 if isinstance(run, Failure):
-                    yield run
+                    yield msgspec.structs.replace(run, what=of + run.what)
                     return
                 plain[number].append(run)
             output = directory / _FILE
@@ -124,7 +125,8 @@ def sample_stacks(
             prefix = (*_APART, str(log), *profiler.prefix(output, waits=sampled is Sampled.WALL_TIME))
             run = _run(side, quiet, hash_seed, prefix, directory)
             if isinstance(run, Failure):
-                yield msgspec.structs.replace(run, why=run.why or _said(log)[-_SAID_CHARACTERS:])
+                why = run.why or _said(log)[-_SAID_CHARACTERS:]
+                yield msgspec.structs.replace(run, what=of + run.what, why=why)
                 return
             samples, unread = readers[number](output, log)
             unread_lines[number] += unread

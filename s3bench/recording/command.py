@@ -15,10 +15,19 @@ from s3bench.clients.descriptor import ClientDescriptor, Untranslatable
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import Local, Verb, parse_transfer
+from s3bench.spec.command_rules import FILE_OPTIONS, PARAMETER_FILES
 
 _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3bench run` sets itself; their values
-_PARAMETER_FILES = ("file://", "fileb://")
-_PATH_PARAMETERS = frozenset({"--body", "--documents", "--template-file"})
+_SCHEMES = ("file://", "fileb://")
+_PATH_PARAMETERS = frozenset(FILE_OPTIONS) - {
+    "--certificate-pem-outfile",
+    "--kubeconfig",
+    "--outfile",
+    "--output-template-file",
+    "--private-key-outfile",
+    "--public-key-outfile",
+    "--save-as",
+}
 """Options of commands other than transfers whose value is the path of a file that is read, without `file://`."""
 
 
@@ -42,11 +51,8 @@ class TypedCommand:
         """The local paths with files that the command reads; a sync compares its destination."""
         transfer = parse_transfer(self.words)
         if transfer is None:
-            return tuple(
-                _path_of(value)
-                for name, value in _values(self.words)
-                if name in _PATH_PARAMETERS or value.startswith(_PARAMETER_FILES)
-            )
+            named = (_path_of(value) for name, value in _values(self.words) if name in _PATH_PARAMETERS)
+            return tuple(dict.fromkeys((*named, *(path for word in self.words for path in _parameter_files(word)))))
         places = (transfer.source, transfer.destination if transfer.verb is Verb.SYNC else None)
         return tuple(place.path for place in places if isinstance(place, Local))
 
@@ -67,7 +73,7 @@ class TypedCommand:
     @property
     def parameter_files(self) -> tuple[str, ...]:
         """The files whose contents are a parameter (`file://NAME`)."""
-        return tuple(_path_of(value) for _, value in _values(self.words) if value.startswith("file://"))
+        return tuple(path for word in self.words for path in _parameter_files(word) if f"file://{path}" in word)
 
 
 def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) -> TypedCommand:
@@ -106,10 +112,8 @@ def parse_command(argv: Sequence[str], *, stands_for: str | None, folder: Path) 
         raise BadInput(
             "the command has no arguments", fix="write a whole command, e.g. aws s3 sync ./data s3://bucket/x"
         )
-    kept, profile = _without_dropped(words)
-    if client is not None:  # as typed: a translated command names no profile
-        _, profile = _without_dropped(tuple(argv[1:]))
-    words = _within(kept, folder)
+    profile = _profile_of(words if client is None else argv[1:])  # as typed: a translated command names none
+    words = _within(_without_dropped(words), folder)
     transfer = parse_transfer(words)
     if transfer is not None and isinstance(transfer.source, Local) and transfer.source.is_stream:
         raise BadInput(
@@ -144,21 +148,24 @@ def _not_understood(what: str, why: str) -> BadInput:
     )
 
 
-def _without_dropped(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The words without options that `s3bench run` sets, and the profile that they named."""
+def _profile_of(words: Sequence[str]) -> str:
+    """The AWS profile that a command names last; empty if it names none."""
+    named = [value for name, value in _values(words) if name == "--profile"]
+    return named[-1] if named else ""
+
+
+def _without_dropped(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without options that `s3bench run` sets."""
     kept: list[str] = []
-    profile, at = "", 0
+    at = 0
     while at < len(words):
-        name, equals, value = words[at].partition("=")
+        name, equals, _ = words[at].partition("=")
         if name in _DROPPED:
-            takes = _DROPPED[name] if not equals else 0
-            if name == "--profile":
-                profile = value if equals else "".join(words[at + 1 : at + 2])
-            at += 1 + takes
-            continue
-        kept.append(words[at])
-        at += 1
-    return tuple(kept), profile
+            at += 1 if equals else 1 + _DROPPED[name]
+        else:
+            kept.append(words[at])
+            at += 1
+    return tuple(kept)
 
 
 def _values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -173,10 +180,15 @@ def _values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         before = word
 
 
+def _parameter_files(word: str) -> tuple[str, ...]:
+    """The files that a word names with `file://` or `fileb://`, also within shorthand: `Variables@=file://NAME`."""
+    return tuple(dict.fromkeys(path for pattern in PARAMETER_FILES for path in pattern.findall(word)))
+
+
 def _path_of(word: str) -> str:
     """The path in an argument: the argument itself, the value after `=`, or what follows `file://`."""
     value = word.partition("=")[2] if word.startswith("--") else word
-    for scheme in _PARAMETER_FILES:
+    for scheme in _SCHEMES:
         value = value.removeprefix(scheme)
     return value
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from urllib.parse import quote
 
+from s3bench.results.redaction import SECRET_WORDS
+
 FIXED_DATE = "2026-01-01"
 """Later than the time of every fixture, so that `s3 sync` decides alike in each iteration."""
 
@@ -35,12 +37,25 @@ class Masked(StrEnum):
     DATE = "dates"
 
 
-_NAMES = (
-    r"[\w.-]*(?:secret|passw(?:or)?d|passphrase|token|credential|private[-_]?key|api[-_]?key|access[-_]?key|signature"
-    r"|authorization|session[-_]?key|sse-c-(?:copy-source-)?key|sse-?customer-?key|host[-_]?id|request[-_]?id)[\w.-]*"
+# Names with such a word that are those of no secret: settings, limits, and what only describes a secret.
+_PLAIN_NAMES = (
+    r"http-?tokens(?:-?enforced)?|max[-_]?tokens|[\w.-]*(?:password[-_]?age|type|units|required|validity|days|minutes"
+    r"|seconds|length|size|period|duration|scopes?|source|version|method|provider|algorithm|vendor|strategy|behavior"
+    r"|action|hint|identifier|prevention|settings|configurations?)"
 )
-_SECRET_OPTION = re.compile(rf"--{_NAMES}", re.IGNORECASE)
-_NO_SECRET_VALUE = re.compile(r"fileb?://.*|[0-9]{1,5}|", re.DOTALL)  # the name of a file, a count, nothing
+_NAMES = (
+    rf"(?!(?:{_PLAIN_NAMES})(?![\w.-]))[\w.-]*(?:{SECRET_WORDS}"
+    r"|authorization|session[-_]?key|host[-_]?id|request[-_]?id)[\w.-]*"
+)
+_PLAIN_OPTION = (
+    r"--[\w-]*(?:(?<!access-key)-ids?|-names?|-arns?|-(?:id|arn|issuer)-list"
+    r"|(?:starting|next|next-page|page|pagination|continuation)-token)"
+)
+_SECRET_OPTION = re.compile(rf"(?!{_PLAIN_OPTION}\Z)--{_NAMES}", re.IGNORECASE)
+_NO_SECRETS = "true|false|null|none|seconds|minutes|hours|days"
+_NO_SECRET_VALUE = re.compile(rf"fileb?://.*|arn:.*|{_NO_SECRETS}|", re.DOTALL | re.IGNORECASE)
+# Plain words and numbers: `required`, `access_token`, `prod/database`, `2026`.
+_PLAIN_VALUE = re.compile(r"(?:(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)(?:[-_./ ]|\Z))+")
 _RESOURCES = (
     "acl|ami|aki|cgw|dopt|eigw|eipalloc|eipassoc|eni|eni-attach|fl|fs|fsmt|i|igw|key|lgw|lt|nat|pcx|pl|r|rtb|rtbassoc|sg|"
     "sgr|snap|subnet|tgw|tgw-attach|tgw-rtb|vgw|vol|vpc|vpce|vpn"
@@ -50,7 +65,9 @@ _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?
 _HTTP_DATE = r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
 _BASIC = r"[0-9]{8}T[0-9]{6}Z"
 
-_NO_SECRET = rf"(?i:(?!\s*(?:bearer|basic)\s|true\b|false\b|null\b|none\b|\*|{_ISO}|{_HTTP_DATE}))"
+_NO_SECRET = rf"(?i:(?!\s*(?:bearer|basic)\s|(?:{_NO_SECRETS})(?![\w.-])|arn:|\*|{_ISO}|{_HTTP_DATE}))"
+_COOKIE = r"\b(?:set-)?cookie\\?['\"]?\s*:\s*\\?['\"]?"
+_BARE_END = r"\s&\"'<>\\,;"
 
 _KEY_PREFIXES = "AKIA|ASIA|AROA|AIDA|AGPA|AIPA|ANPA|ANVA|APKA|ABIA|ACCA|ASCA"  # IAM User Guide, "Unique identifiers"
 _SIGNING = r"X(?:-|%2D)Amz(?:-|%2D)(?:Signature|Credential|Security(?:-|%2D)Token)"
@@ -73,7 +90,11 @@ _FORMS: tuple[tuple[Masked, str], ...] = (
     (Masked.SECRET, r"(?i:\\\"" + _NAMES + r"\\\"\s*:\s*\\\")" + _NO_SECRET + r"(?P<_>[^\"\\]+)(?=\\\")"),
     (Masked.SECRET, r"(?i:&quot;" + _NAMES + r"&quot;\s*:\s*&quot;)" + _NO_SECRET + r"(?P<_>[^&]+)(?=&quot;)"),
     (Masked.SECRET, r"(?i:<(?:\w+:)?" + _NAMES + r">)" + _NO_SECRET + r"(?P<_>[^<]+)(?=</)"),
-    (Masked.SECRET, r"(?i:\b" + _NAMES + r"\s*[=:]\s*)" + _NO_SECRET + r"(?P<_>[^\s&\"'<>\\,;]{6,})"),
+    (Masked.SECRET, rf"(?i:{_COOKIE})" + r"(?P<_>[^\s;'\"=\\]+=[^'\"\r\n\\]+)"),
+    (
+        Masked.SECRET,
+        rf"(?i:(?<![\w.-]){_NAMES}\s*[=:]\s*)" + _NO_SECRET + rf"(?P<_>[^{_BARE_END}]{{5,}}[^{_BARE_END}\]}})])",
+    ),
     (
         Masked.ACCOUNT,
         r"(?<![\w.])(?<!Size>)(?<!Bytes>)(?<!Length>)(?<!\":)(?<!\": )(?P<_>[0-9]{12})(?![\w.](?!dkr))",
@@ -132,21 +153,29 @@ class Masker:
         self._by_form(text)
 
     def learn_command(self, words: Sequence[str]) -> None:
-        """Find what has to be masked in a command: also the values of options whose names say that they are secret."""
+        """Find what has to be masked in a command: also the values of options whose names say that they are secret.
+
+        Plain words are masked there alone: other texts have them too, and mean something else.
+        """
         for _, text, is_secret in _parts(words):
             self.learn(text)
-            if is_secret:
+            if is_secret and not _PLAIN_VALUE.fullmatch(text):
                 self._replacement(Masked.SECRET, text, _filler)
 
     def masked_command(self, words: Sequence[str]) -> list[str]:
         """The words of a command with all that has to be masked replaced."""
-        return [f"{name}{self.masked(text)}" for name, text, _ in _parts(words)]
+        return [
+            name + (self._masked_whole(text) if is_secret else self.masked(text))
+            for name, text, is_secret in _parts(words)
+        ]
+
+    def _masked_whole(self, value: str) -> str:
+        """The value of a secret option, masked as a whole."""
+        self._used.add(value)
+        return self._replacement(Masked.SECRET, value, _filler, everywhere=False)
 
     def masked(self, text: str) -> str:
         """The text with all that has to be masked replaced."""
-        if text in self._replacements:
-            self._used.add(text)
-            return self._replacements[text]
         for value in self._learned:
             if value in text:
                 self._used.add(value)
@@ -170,7 +199,10 @@ class Masker:
         whole = found[0]
         return whole[:start] + self._replacement(kind, value, _MAKERS.get(kind, _filler)) + whole[end:]
 
-    def _replacement(self, kind: Masked, value: str, make: Callable[[str, int], str]) -> str:
+    def _replacement(
+        self, kind: Masked, value: str, make: Callable[[str, int], str], *, everywhere: bool = True
+    ) -> str:
+        """What `value` becomes; `everywhere` if it is to be found in all texts."""
         if value in self._replacements:
             return self._replacements[value]
         count = self._counts[make] = self._counts.get(make, 0) + 1
@@ -178,23 +210,33 @@ class Masker:
         self._replacements[value] = made
         self._kinds[value] = kind
         self._made.add(made)
-        if kind in _LEARNED and len(value) >= _LEARNED_MIN:
+        if everywhere and kind in _LEARNED and len(value) >= _LEARNED_MIN:
             self._learned.append(value)
             self._learned.sort(key=len, reverse=True)
         return made
 
 
 def _parts(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Each word of a command: the name of a secret option before its `=`, the rest, and whether that is its value."""
-    before = ""
+    """Each word of a command: the name of an option before its `=`, the rest, and whether that is a secret's value.
+
+    Options with a name in the plural (`--passwords`) take several words.
+    """
+    is_secret = is_list = False
     for word in words:
-        name, equals, value = word.partition("=")
-        if equals and _SECRET_OPTION.fullmatch(name):
-            yield f"{name}=", value, not _NO_SECRET_VALUE.fullmatch(value)
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            is_secret = bool(_SECRET_OPTION.fullmatch(name))
+            is_list = bool(re.search("[^s]s$", name))
+            yield (f"{name}=", value, is_secret and _hides(value)) if equals else ("", word, False)
+            is_secret = is_secret and not equals
         else:
-            is_value = bool(_SECRET_OPTION.fullmatch(before)) and not word.startswith("--")
-            yield "", word, is_value and not _NO_SECRET_VALUE.fullmatch(word)
-        before = word
+            yield "", word, is_secret and _hides(word)
+            is_secret = is_secret and is_list
+
+
+def _hides(value: str) -> bool:
+    """Whether the value of a secret option is the secret itself."""
+    return not _NO_SECRET_VALUE.fullmatch(value)
 
 
 def _filler(value: str, count: int) -> str:

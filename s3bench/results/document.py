@@ -177,7 +177,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run. Times are UTC in ISO 8601; `ended_at` is null while the run continues, or if it was killed.
+    """One run. Times are UTC in ISO 8601; `ended_at` is null while the run continues, or if it ended early.
 
     `machine` has the facts about the machine and `options` the options in force, by name. `command_line` is what the
     user typed, with secrets redacted.
@@ -233,7 +233,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def was_cut_short(self) -> bool:
-        """Whether the run was killed, or has not ended yet, so that results may be missing.
+        """Whether the run was interrupted or killed, ended early, or has not ended yet, so that results may be missing.
 
         Files of other tools may not know when their run ended; they have no options.
         """

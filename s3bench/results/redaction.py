@@ -13,7 +13,10 @@ _KEYS = (
     r"|(?<=[_-])(?<!first-)(?<!second-)(?<!single-)(?<!two-)(?<!multi-)pass(?![\w-])"
     r"|(?<![a-z0-9])pwd(?=[-_])|(?<=[-_])pwd(?![a-z0-9])"  # not $PWD
 )
-_NAMES = rf"(?>[\w-]*?(?:secret|token|password|passwd|passphrase|credential|signature|{_KEYS})[\w-]*)"
+SECRET_WORDS = rf"secret|token|password|passwd|passphrase|credential|signature|{_KEYS}"
+"""What names of secrets contain, in any case."""
+
+_NAMES = rf"(?>[\w-]*?(?:{SECRET_WORDS})[\w-]*)"
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""

@@ -36,7 +36,7 @@ _NOT_MEASURED = {
 }
 """Commands of aws-cli (awscli/customizations) that start other programs or change settings; an empty set: all."""
 
-_FILE_OPTIONS = (
+FILE_OPTIONS = (
     "--annotation-payload",
     "--asset-content",
     "--block-data",
@@ -69,7 +69,7 @@ _FILE_OPTIONS = (
 those of awscli/customizations."""
 
 # The path is all that follows where the value begins; in the middle of other text it may end at such a character.
-_PARAMETER_FILES = (
+PARAMETER_FILES = (
     re.compile(r"^(?:--[^=]*=)?fileb?://(.*)", re.DOTALL),
     re.compile(r"@=fileb?://(.*)", re.DOTALL),
     re.compile(r"fileb?://([^\s,;\]}\"']*)"),
@@ -136,7 +136,7 @@ def _set_by_us(argument: str) -> Complaint | None:
 
 
 def _parameter_file(argument: str) -> Complaint | None:
-    for path in (path for pattern in _PARAMETER_FILES for path in pattern.findall(argument)):
+    for path in (path for pattern in PARAMETER_FILES for path in pattern.findall(argument)):
         if way_out := _way_out(path):
             what = f"is {quoted(argument)}: {way_out}"
             return Complaint(what, f"name a file inside the workspace: file://{_mended(path).strip(chr(34))}")
@@ -172,7 +172,7 @@ def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
 
 def _may_name_file(option: str) -> bool:
     """Whether it is, or may be short for, an option whose value is a path. `--key` is an option of its own in s3api."""
-    return len(option) > len("--") and option != "--key" and any(full.startswith(option) for full in _FILE_OPTIONS)
+    return len(option) > len("--") and option != "--key" and any(full.startswith(option) for full in FILE_OPTIONS)
 
 
 def _path_fix(command: tuple[str, ...], index: int, path: str) -> str:

@@ -30,11 +30,13 @@ class TrendPoint:
     """One release and its figure in the metric's unit (`release_value` of its runs).
 
     `label` is its version, commit or date, `reference` the figure of the reference release that was measured together
-    with it, or `None`. `beside` is what was measured of the machine in the same runs.
+    with it, or `None`. `beside` is what was measured of the machine in the same runs, and `machine` its fingerprint,
+    the same for all points of a series.
     """
 
     label: str
     value: float
+    machine: str = ""
     reference: float | None = None
     beside: MachineFigures | None = None
 

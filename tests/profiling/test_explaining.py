@@ -100,24 +100,27 @@ def test_without_a_profiler_that_is_a_note_and_nothing_is_told(bench: ScriptedBe
 def test_a_client_that_fails_under_the_profiler_is_a_note(bench: ScriptedBench) -> None:
     bench.script = lambda run: failed("exited 9", why="no such bucket") if output_of(run) else answer(run)
     found = explained(bench)
-    assert "stacks were not sampled: run 1 failed: exited 9; no such bucket" in found.notes
+    assert "stacks were not sampled: run 1 failed: s5cmd@baseline: exited 9; no such bucket" in found.notes
     assert found.change == 0.04
 
 
 def test_a_failure_after_runs_that_went_well_is_a_note_and_those_are_kept(bench: ScriptedBench) -> None:
     def fails_in(number: str) -> Callable[[Run], Measurement | Failure]:
-        return lambda run: failed("exited 9", why="two\nlines") if run.hash_seed == number else answer(run)
+        def fails(run: Run) -> bool:
+            return run.hash_seed == number and run.client.version == "candidate"
+
+        return lambda run: failed("exited 9", why="two\nlines") if fails(run) else answer(run)
 
     bench.script = fails_in("7")
     found = explained(bench)
     assert (found.runs, found.is_compared) == (6, True)
     assert [cause.place for cause in found.causes] == ["a:f"]
-    assert "run 7 failed: exited 9; two lines" in found.notes
+    assert "run 7 failed: s5cmd@candidate: exited 9; two lines" in found.notes
     bench.script = fails_in("3")
     found = explained(bench)
     assert (found.runs, found.is_compared) == (2, False)
     assert found.notes[-2:] == (
-        "run 3 failed: exited 9; two lines",
+        "run 3 failed: s5cmd@candidate: exited 9; two lines",
         "times were not compared: 2 runs of each side are too few to compare (5 needed)",
     )
 

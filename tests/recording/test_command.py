@@ -98,12 +98,39 @@ def files_read(command: str) -> tuple[str, ...]:
         ("s3api put-object --bucket folder --key k --body=file", ("file",)),
         ("lambda update-function-code --function-name folder --zip-file fileb://file.zip", ("file.zip",)),
         ("s3api delete-objects --bucket b --delete=file://keys.json", ("keys.json",)),
+        ("ebs put-snapshot-block --snapshot-id folder --block-data block.bin", ("block.bin",)),
+        ("lambda publish-layer-version --layer-name folder --zip-file layer.zip", ("layer.zip",)),
+        ("codeartifact publish-package-version --asset-content asset", ("asset",)),
+        ("deploy push --application-name folder --source app", ("app",)),
+        ("lexv2-runtime recognize-utterance --input-stream sound out", ("sound",)),
+        ("kinesis get-clip --stream-name folder --outfile clip", ()),
+        ("lambda update-function-configuration --environment Variables@=file://v.json", ("v.json",)),
+        ("lambda invoke --payload fileb://p.bin out", ("p.bin",)),
     ],
 )
 def test_a_command_other_than_a_transfer_reads_what_is_named_as_a_file(command: str, files: tuple[str, ...]) -> None:
     assert files_read(command) == files
 
 
-def test_a_parameter_in_a_file_may_follow_an_equals_sign() -> None:
-    argv = ("aws", "s3api", "put-object", "--cli-input-json=file://p.json")
-    assert parse_command(argv, stands_for=None, folder=Path("/")).parameter_files == ("p.json",)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--cli-input-json", "file://p.json"),
+        ("--cli-input-json=file://p.json",),
+        ("--environment", "Variables@=file://p.json"),
+        ("--environment=Variables@=file://p.json",),
+    ],
+)
+def test_a_parameter_in_a_file_may_follow_an_equals_sign(words: tuple[str, ...]) -> None:
+    command = parse_command(("aws", "lambda", "invoke", *words), stands_for=None, folder=Path("/"))
+    assert command.parameter_files == ("p.json",)
+
+
+def test_the_content_of_a_binary_parameter_is_not_needed() -> None:
+    argv = ("aws", "lambda", "update-function-code", "--zip-file", "fileb://file.zip")
+    assert parse_command(argv, stands_for=None, folder=Path("/")).parameter_files == ()
+
+
+def test_the_profile_of_the_command_that_stands_for_another_is_used() -> None:
+    command = parse_command(("python3", "--profile", "x"), stands_for="s3 ls --profile=me", folder=Path("/"))
+    assert (command.words, command.profile) == (("s3", "ls"), "me")

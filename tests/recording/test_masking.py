@@ -30,6 +30,12 @@ SECRETS = {
     "account of an ARN": ("arn:aws:iam::{}:root", "999988887777"),
     "account in JSON": ('"Account": "{}"', "999988887777"),
     "account in a URL": ("https://sqs.us-east-1.amazonaws.com/{}/queue", "999988887777"),
+    "environment in shorthand": ("Variables={{DB_PASS={}}}", "hunter2hunter2"),
+    "JSON with a short name": ('{{"DB_PASS": "{}"}}', "hunter2hunter2"),
+    "encryption key": ('{{"encryption_key": "{}"}}', "planted30-key"),
+    "cookies": ("Cookie: {}", "theme=dark; session=planted31"),
+    "cookies in JSON": ('{{"Cookie": "{}"}}', "theme=dark; session=planted32"),
+    "none at the beginning": ('{{"password": "{}"}}', "none-of-your-business"),
     "private key": ("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----", "MIIEplanted25planted25"),
     "UUID": ("id {}", "5c0ffee0-28aa-4bbb-8ccc-1a27ed000028"),
     "resource": ("{}", "i-0f00dfeed12345678"),
@@ -66,6 +72,10 @@ def test_a_secret_known_by_its_field_is_found_where_nothing_names_it() -> None:
     assert masked("s3://logs-999988887777/x", "arn:aws:iam::999988887777:root") == "s3://logs-111122223333/x"
 
 
+def test_the_bracket_after_a_secret_stays() -> None:
+    assert re.fullmatch(r"Variables=\{DB_PASS=EXAMPLE\w{7}\}", masked("Variables={DB_PASS=hunter2hunter2}"))
+
+
 def test_the_users_own_keys_are_found_also_percent_encoded() -> None:
     clean = masked("?k=own%2Fsecret%2Bkey and own/secret+key", known=("own/secret+key",))
     assert "own" not in clean
@@ -87,7 +97,17 @@ def test_a_date_in_the_name_of_an_object_stays_so_that_names_stay_different() ->
 
 
 @pytest.mark.parametrize(
-    "text", ["<Size>123456789012</Size>", '{"size": 123456789012}', '"PasswordResetRequired": "false"', "plain words"]
+    "text",
+    [
+        "<Size>123456789012</Size>",
+        '{"size": 123456789012}',
+        '"PasswordResetRequired": "false"',
+        "plain words",
+        "<httpTokens>required</httpTokens>",
+        '{"TokenValidityUnits": {"AccessToken": "minutes"}}',
+        "MaxTokens=100000",
+        '{"encryptionKey": "arn:aws:kms:eu-west-1:111122223333:alias/x"}',
+    ],
 )
 def test_sizes_and_words_are_not_secrets(text: str) -> None:
     assert masked(text) == text
@@ -133,8 +153,20 @@ def masked_command(*words: str) -> list[str]:
     return masker.masked_command(words)
 
 
-@pytest.mark.parametrize("name", ["--secret-string", "--master-user-password", "--sse-c-key", "--sse-customer-key"])
-@pytest.mark.parametrize("value", ["hunter2hunter2", "short", "with, comma", '{"user": "me"}', "*true"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "--secret-string",
+        "--master-user-password",
+        "--sse-c-key",
+        "--sse-customer-key",
+        "--db-pwd",
+        "--db-pass",
+        "--encryption-key",
+        "--access-key-id",
+    ],
+)
+@pytest.mark.parametrize("value", ["hunter2hunter2", "short", "with, comma", '{"user": "me"}', "*true", "12345"])
 def test_all_that_follows_a_secret_option_is_masked(name: str, value: str) -> None:
     [_, after] = masked_command(name, value)
     [joined] = masked_command(f"{name}={value}")
@@ -151,7 +183,54 @@ def test_all_that_follows_a_secret_option_is_masked(name: str, value: str) -> No
         ("--max-tokens", "1000"),
         ("--manage-master-user-password", "--db-name", "name"),
         ("--query", "SecretString"),
+        ("--http-tokens", "required"),
+        ("--http-tokens=required",),
+        ("--authorization-type", "NONE"),
+        ("--token-validity-units", "AccessToken=minutes"),
+        ("--access-token-validity", "60"),
+        ("--secret-id", "prod/database"),
+        ("--secret-id=prod/database",),
+        ("--bucket", "data", "--starting-token", "data"),
+        ("--next-token=eyJtYXJrZXIi",),
+        ("--api-key", "None"),
+        ("--encryption-key", "arn:aws:kms:eu-west-1:111122223333:alias/x"),
+        ("--sse-c-key", "fileb://sse.key", "file", "s3://bucket/key"),
     ],
 )
-def test_names_of_files_counts_and_other_options_stay(words: tuple[str, ...]) -> None:
+def test_names_of_files_settings_and_other_options_stay(words: tuple[str, ...]) -> None:
     assert masked_command(*words) == list(words)
+
+
+def test_an_option_in_the_plural_has_several_secrets() -> None:
+    words = ("create-user", "--passwords", "first-secret-pw-0", "second-secret-pw", "--user-id", "user")
+    clean = masked_command(*words)
+    assert [*clean[:2], *clean[4:]] == [*words[:2], *words[4:]]
+    assert [len(word) for word in clean] == [len(word) for word in words]
+    assert not {*words[2:4]} & {*clean}
+
+
+@pytest.mark.parametrize("name", ["--sse-c-key", "--db-pass"])
+def test_an_option_in_the_singular_has_one_secret(name: str) -> None:
+    [_, key, *rest] = masked_command(name, "hunter2hunter2", "file", "s3://bucket/key")
+    assert key != "hunter2hunter2"
+    assert rest == ["file", "s3://bucket/key"]
+
+
+@pytest.mark.parametrize("value", ["required", "access_token", "prod/database", "data", "20261128"])
+def test_a_secret_that_is_a_plain_word_is_masked_in_its_option_alone(value: str) -> None:
+    words = ("--bucket", value, "--secret-string", value)
+    masker = Masker()
+    masker.learn_command(words)
+    [*rest, secret] = masker.masked_command(words)
+    assert rest == list(words[:-1])
+    assert secret != value
+    assert masker.masked(f"<State>{value}</State>") == f"<State>{value}</State>"
+    assert masker.masked(value) == value
+    assert masker.counts == {Masked.SECRET: 1}
+
+
+def test_a_secret_that_is_no_plain_word_is_masked_in_every_text() -> None:
+    masker = Masker()
+    words = ("--secret-string", "hunter2hunter2")
+    masker.learn_command(words)
+    assert masker.masked("<State>hunter2hunter2</State>") == f"<State>{masker.masked_command(words)[1]}</State>"

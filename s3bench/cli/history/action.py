@@ -81,7 +81,7 @@ def show(identity: str, *, store: str | None, as_json: bool) -> None:
         print_whole(pretty_json({"entry": entry, "document": msgspec.Raw(text)}))
         return
     document = parse_document(text, source=f"the document {short(entry.identity)}")
-    click.echo("\n".join(_head(entry)) + "\n")
+    click.echo("\n".join(_head(entry, document)) + "\n")
     print_styled(_results(document))
 
 
@@ -115,9 +115,9 @@ def prune(*, store: str | None, before: datetime | None, keep_last: int | None, 
 
 def _unfinished(documents: Iterable[tuple[Path, Indexed]]) -> Iterator[str]:
     for file, document in documents:
-        if not document.is_ended:
+        if document.was_cut_short:
             yield (
-                f"{printable(str(file))}: its run was killed or is still running; if you add it again later, "
+                f"{printable(str(file))}: its run ended early, or is still running; if you add it again later, "
                 "both versions are stored"
             )
 
@@ -142,10 +142,11 @@ def _machines(entries: Iterable[Entry]) -> Iterator[str]:
         yield f"{fingerprint[:_FINGERPRINT_SHOWN]}  {_words(facts.words, _FACTS_SHOWN)}"
 
 
-def _head(entry: Entry) -> Iterator[str]:
+def _head(entry: Entry, document: Document) -> Iterator[str]:
+    no_end = "no: ended early, or still running" if document.was_cut_short else "unknown"
     yield f"document  {entry.identity}"
     yield f"started   {entry.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"ended     {f'{entry.ended_at:%Y-%m-%d %H:%M:%S} UTC' if entry.ended_at else 'no: killed, or still running'}"
+    yield f"ended     {f'{entry.ended_at:%Y-%m-%d %H:%M:%S} UTC' if entry.ended_at else no_end}"
     yield f"added     {entry.added_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"machine   {entry.machine}: {_words(entry.machine_facts.words, _FACTS_SHOWN)}"
     yield f"s3bench   {_words(entry.s3bench)}{f' ({_words(entry.commit)})' if entry.commit else ''}"

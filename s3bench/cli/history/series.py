@@ -7,6 +7,7 @@ run that was stored before it ended, and again later, only the more complete doc
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 
 import msgspec
@@ -97,13 +98,17 @@ class _Release:
 
 
 def _of_whole_runs(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Of a run that was stored several times, the figures of the document that ended, or else of the longest."""
-    runs: dict[tuple[object, ...], list[Point]] = {}
+    """Of a run that was stored several times, the figures of the document that is complete, or else of the longest.
+
+    They are of one document for all clients, so that a reference stays beside what was measured with it.
+    """
+    runs: dict[datetime, dict[str, list[Point]]] = {}
     for point in points:
-        runs.setdefault((point.client_label, point.at), []).append(point)
-    kept = (
-        [point for point in own if point.has_ended] or [max(own, key=lambda point: point.n)] for own in runs.values()
-    )
+        runs.setdefault(point.at, {}).setdefault(point.document, []).append(point)
+    kept: list[list[Point]] = []
+    for documents in runs.values():
+        complete = [own for own in documents.values() if not own[0].was_cut_short]
+        kept += complete or [max(documents.values(), key=lambda own: sum(point.n for point in own))]
     return tuple(point for own in kept for point in own)
 
 
@@ -159,6 +164,7 @@ def _trend_point(
     return TrendPoint(
         label=release.label,
         value=release_value([point.value for point in points]),
+        machine=points[0].machine,
         reference=None if is_reference else _median(measured_beside),
         beside=beside.figures(points),
     )

@@ -1,7 +1,7 @@
 """Writes the results of `s3bench load`: the document, stdout in the requested format, and a line per second.
 
-The document is written again after every phase, so that a crash loses at most the running one. A run that ends early
-has a warning in it.
+The document is written again after every phase, so that a crash loses at most the running one. That of a run that ends
+early has a warning and no end, like that of a run of clients.
 """
 
 import glob
@@ -78,6 +78,7 @@ class LoadOutput:
         self._count = len(plan.profile.phases) * plan.profile.loops
         self._complete = 0  # phases without a loss or an interruption
         self._is_searched = False  # whether the search of `--slo` came to its end
+        self._was_cut_short = False
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
         self._pool: ClusterWorkerPool | None = None
@@ -139,11 +140,11 @@ class LoadOutput:
         """Record that the run was interrupted."""
         if self._plan.searches:
             if not self._is_searched:
-                what = "interrupted: the search for the highest rate ended early, without the rate that was being tried"
-                self.document = self.document.with_warnings((what,))
+                self._cut_short(
+                    "interrupted: the search for the highest rate ended early, without the rate that was being tried"
+                )
         elif self._complete < self._count:
-            what = "interrupted: the phase that was running ended early, and those after it did not run"
-            self.document = self.document.with_warnings((what,))
+            self._cut_short("interrupted: the phase that was running ended early, and those after it did not run")
 
     def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete."""
@@ -210,7 +211,12 @@ class LoadOutput:
         elif self._complete == self._count:
             what = ""
         if what:
-            self.document = self.document.with_warnings((f"the run ended early, {what}: {why}",))
+            self._cut_short(f"the run ended early, {what}: {why}")
+
+    def _cut_short(self, warning: str) -> None:
+        """Record a warning, and that the document gets no end, since figures are missing."""
+        self._was_cut_short = True
+        self.document = self.document.with_warnings((warning,))
 
     @property
     def _keeps_former(self) -> bool:
@@ -223,7 +229,8 @@ class LoadOutput:
 
     def _end(self) -> None:
         """Write the document for the last time, and stdout."""
-        self.document = self.document.ended(datetime.now(UTC))
+        if not self._was_cut_short:
+            self.document = self.document.ended(datetime.now(UTC))
         self._save()
         with rescued(None if self._plan.options.output else partial(encode_document, self.document)):
             self._print_end()

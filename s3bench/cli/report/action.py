@@ -141,9 +141,11 @@ def _table(document: Document) -> str:
 
 def _gaps(documents: Sequence[Document], form: str) -> Iterator[str]:
     """A line where Otava's rows lack what only some of the documents have."""
-    if form in {Format.OTAVA, Format.OTAVA_CONFIG}:
-        words = gaps_in_words([each.without_parts() for each in documents])
-        yield from (words,) * bool(words)
+    if form not in {Format.OTAVA, Format.OTAVA_CONFIG}:
+        return
+    words = gaps_in_words([each.without_parts() for each in documents])
+    if words:
+        yield words
 
 
 def _too_long(text: str, form: str) -> Iterator[str]:

@@ -60,8 +60,9 @@ def serve(options: ServeOptions) -> None:
             drained = server.drain(requests_max=per_poll)
             log.update(drained)
             pending = drained.pending
-        # All at once: what is still kept at the end would be counted twice, here and in the wire log.
-        log.update(server.drain(requests_max=per_poll and RECORDS_MAX))
+        # All that are left, at once: what is still kept at the end would be counted twice, here and in the wire log.
+        # Without a log none are asked for: nothing would show them.
+        log.update(server.drain(requests_max=RECORDS_MAX if per_poll else 0))
         log.end(server.collect(), ended_s=time.monotonic())
 
 

@@ -26,8 +26,8 @@ POLL_S = 0.5
 SILENCE_S = LEASE_S + 5.0
 """A node that does not respond for so long is lost; its own lease has ended its unit by then."""
 
-# A node sends a whole document, and it may be busy. But a busy node is not called while one that has fallen silent is
-# asked for its outcome and another one is asked to begin: its lease has to outlast both.
+# A busy node has to be able to send a whole document. Two calls in a row may wait this long for silent nodes; meanwhile
+# the leases of the others run.
 _ANSWER_S = LEASE_S / 3
 _STOP_POLL_S = 0.05
 _STOP_S = END_S + 5.0

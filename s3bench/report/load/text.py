@@ -78,7 +78,8 @@ def _history_lines(phase: LoadPhase, width: int) -> Iterator[str]:
 def _counts(loop: LoadMeasurement) -> list[int]:
     """The operations of each whole second of the measured window.
 
-    The window begins with a whole second after the warm-up and ends within the last second, or with it.
+    The last second may be partial; it is then left out. The window begins with a second: `total_time`, its length,
+    gives the start.
     """
     seconds = loop.load.seconds
     if not seconds:

@@ -68,7 +68,7 @@ def _add_case(suite: ET.Element, result: Result, benchmark: str) -> None:
         element = ET.SubElement(case, "failure", type="failed", message=clipped(message))
         element.text = _shown("\n\n".join(_failure_text(each) for each in result.errors))
     elif result.is_running:
-        words = "iterations are missing: the run was interrupted, or is not done"
+        words = "iterations are missing: the run ended early, or is still running"
         ET.SubElement(case, "error", type="running", message=words)
     warnings = dict.fromkeys(warning for each in result.measurements for warning in each.warnings)
     ET.SubElement(case, "system-out").text = _shown("\n".join(warnings))

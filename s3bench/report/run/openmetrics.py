@@ -73,7 +73,7 @@ def _families(document: Document, labelled: Iterable[tuple[_Labels, Result]]) ->
     yield _Family(
         name="s3bench_run_complete",
         unit="",
-        help="1 if the run ended, 0 if it was cut short: whole results may be missing",
+        help="1 if the run is complete, 0 if it ended early or is still running: whole results may be missing",
         samples=(((), int(not document.was_cut_short)),),
     )
     for name, moment in (("start", document.started_at), ("end", document.ended_at)):

@@ -52,7 +52,7 @@ def render_otava(document: Document, *further: Document) -> str:
     Raises `BadInput` if the documents have no figure in common, or one of them has no time.
     """
     documents = _in_order((document, *further))
-    tests = _some_tests(documents)
+    tests = _some_tests(documents, name="otava")
     text = StringIO()
     writer = csv.writer(text)
     versions = [test.version_column for test in tests]
@@ -84,7 +84,7 @@ def render_otava_config(document: Document, *further: Document) -> str:
                 for metric in test.medians
             },
         }
-        for test in _some_tests(_in_order((document, *further)))
+        for test in _some_tests(_in_order((document, *further)), name="otava-config")
     }
     return yaml.safe_dump({"tests": tests}, allow_unicode=False, sort_keys=False, width=1_000_000)
 
@@ -117,9 +117,16 @@ def _time(document: Document) -> str:
     return render_time(moment)
 
 
-def _some_tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
+def _some_tests(documents: Sequence[Document], *, name: str) -> tuple[_Test, ...]:
+    """The tests; raises `BadInput` without any, named by the format that is asked for."""
     tests = _tests(documents)
-    check_any(tests, name="otava", holds="medians that all of the documents have")
+    if len(documents) > 1 and not tests:
+        raise BadInput(
+            f"nothing to write as {name}: the documents have no test and metric in common",
+            "Apache Otava takes no gaps, so that the format holds only figures that every document has",
+            "report the documents of one suite together",
+        )
+    check_any(tests, name=name, holds="medians")
     return tests
 
 

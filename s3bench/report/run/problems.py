@@ -7,7 +7,7 @@ from s3bench.results.machine_speed import slow_runs
 from s3bench.results.measurement import Failure
 from s3bench.results.warnings import gather_warnings
 
-CUT_SHORT = "the run is not complete: it was interrupted, or is still running"
+CUT_SHORT = "the run is not complete: it ended early, or is still running"
 
 
 def run_warnings(document: Document) -> Iterator[str]:

@@ -82,8 +82,15 @@ def test_the_json_of_add_names_file_and_identity(history: History) -> None:
 def test_a_run_that_has_not_ended_is_kept_with_a_word(history: History, tmp_path: Path) -> None:
     (tmp_path / "running.json").write_bytes(text(ended_at=None))
     finished = history("add", "running.json")
-    assert "running.json: its run was killed or is still running" in finished.stderr
+    assert "running.json: its run ended early, or is still running" in finished.stderr
     assert "added" in finished.stdout
+    assert "\nended     no: ended early, or still running\n" in history("show", identities(history)[0]).stdout
+
+
+def test_a_file_of_another_tool_without_an_end_is_not_called_unfinished(history: History, tmp_path: Path) -> None:
+    (tmp_path / "foreign.json").write_bytes(text(ended_at=None, options={}))
+    assert history("add", "foreign.json").stderr == ""
+    assert "\nended     unknown\n" in history("show", identities(history)[0]).stdout
 
 
 @pytest.fixture

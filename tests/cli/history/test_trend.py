@@ -279,6 +279,26 @@ def test_a_run_that_was_stored_before_it_ended_is_one_release(
     assert "  warning: 5 figures left out: a more complete document of the same run is stored\n" in trend().stdout
 
 
+def test_a_reference_is_of_the_document_whose_figures_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run was stored twice while it went on: after a client's last run, and after the first one of the reference."""
+    new = result((2.0, 2.0), of=client(version="2.11.0"))
+    reference = result((1.0,), of=client(version="2.10.0"))
+    killed = [text(new, day=2, ended_at=None), text(new, reference, day=2, ended_at=None)]
+    for number, texts in enumerate((killed, killed[::-1])):
+        trend = over(texts, tmp_path / str(number), monkeypatch)
+        (series,) = json.loads(trend("--reference", "2.10.0", "--json").stdout)
+        assert [(each["label"], each["reference"]) for each in series["trend"]["points"]] == [("2.11.0", 1.0)]
+
+
+def test_files_of_another_tool_that_have_a_start_and_no_end_all_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text(result((time_s,)), ended_at=None, options={}) for time_s in (1.0, 2.0, 4.0)]
+    said = over(texts, tmp_path, monkeypatch)("--json").stdout
+    assert [point["value"] for point in json.loads(said)[0]["trend"]["points"]] == [2.0]
+    assert "left out" not in said
+
+
 def test_releases_with_failures_and_warnings_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = result(of=client(version="2.11.0")).with_failure(Failure(iteration=6, what="exited 1")).completed()
     warned = [

@@ -21,7 +21,9 @@ from s3bench.load.session.bucket import CleanUpResult, LiveBucket
 from s3bench.load.session.session import Event, Measured, Terms
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
-from s3bench.results.document import parse_document
+from s3bench.report.run.junit import render_junit
+from s3bench.report.run.openmetrics import render_openmetrics
+from s3bench.results.document import Document, parse_document
 from tests.load.fakepool import Named
 from tests.report.loads import load as figures
 
@@ -100,8 +102,12 @@ def measured(*, contradiction: str = "", losses: tuple[str, ...] = (), **changes
     )  # fmt: skip
 
 
+def written(path: str) -> Document:
+    return parse_document(Path(path).read_bytes(), source=path)
+
+
 def warnings_of(path: str) -> tuple[str, ...]:
-    return parse_document(Path(path).read_bytes(), source=path).warnings
+    return written(path).warnings
 
 
 def found(rate_per_s: float | None, words: str, *, is_undecided: bool = False) -> HighestRate:
@@ -271,6 +277,7 @@ def test_an_interrupted_search_is_recorded_although_some_rate_was_found(
     assert warnings_of("results.json")[-1] == (
         "interrupted: the search for the highest rate ended early, without the rate that was being tried"
     )
+    assert written("results.json").was_cut_short
 
 
 def test_an_interrupted_run_at_a_rate_is_recorded_as_a_phase_and_not_as_a_search(
@@ -283,6 +290,9 @@ def test_an_interrupted_run_at_a_rate_is_recorded_as_a_phase_and_not_as_a_search
     assert warnings_of("results.json")[-1] == (
         "interrupted: the phase that was running ended early, and those after it did not run"
     )
+    assert written("results.json").was_cut_short
+    assert 'errors="1"' in render_junit(written("results.json"))
+    assert "\ns3bench_run_complete 0\n" in render_openmetrics(written("results.json"))
 
 
 def test_an_error_is_recorded_in_a_document_that_has_results_already(
@@ -298,6 +308,7 @@ def test_an_error_is_recorded_in_a_document_that_has_results_already(
     assert warnings_of("results.json")[-1] == (
         "the run ended early, with 1 of 4 phases complete: the objects to be read could not be written"
     )
+    assert written("results.json").was_cut_short
 
 
 def test_a_loss_is_recorded_with_what_did_not_run(session: type[FakeSession], load: Load) -> None:
@@ -307,6 +318,7 @@ def test_a_loss_is_recorded_with_what_did_not_run(session: type[FakeSession], lo
     assert warnings_of("results.json")[-1] == (
         "the run ended early, with 1 of 4 phases complete: put: the phase ended early: load worker 1 ended"
     )
+    assert written("results.json").was_cut_short
 
 
 def test_a_clean_up_that_fails_after_the_last_phase_makes_no_early_end(session: type[FakeSession], load: Load) -> None:
@@ -314,6 +326,7 @@ def test_a_clean_up_that_fails_after_the_last_phase_makes_no_early_end(session: 
     code, _ = load("--operation", "put")
     assert code == 4
     assert not any("ended early" in warning for warning in warnings_of("results.json"))
+    assert not written("results.json").was_cut_short
 
 
 @pytest.mark.parametrize("happens", [(), (measured(contradiction="nothing was measured"),)])

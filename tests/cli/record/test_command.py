@@ -93,9 +93,10 @@ def test_a_path_outside_of_the_folder_is_refused_with_the_way_to_name_it() -> No
     assert "change to the folder" in error.fix
 
 
-def test_parameters_in_a_file_need_their_contents(folder: Path) -> None:
+@pytest.mark.parametrize("parameter", ["--cli-input-json file://p.json", "--metadata a@=file://p.json"])
+def test_parameters_in_a_file_need_their_contents(folder: Path, parameter: str) -> None:
     (folder / "p.json").write_text("{}")
-    error = refused("--as", "s3api put-object --cli-input-json file://p.json", "--", "touch", RAN)
+    error = refused("--as", f"s3api put-object {parameter}", "--", "touch", RAN)
     assert "--contents" in error.fix
 
 

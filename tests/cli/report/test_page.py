@@ -310,7 +310,7 @@ def test_a_load_run_without_a_figure_is_shown_as_a_load_run(tmp_path: Path) -> N
     assert any("the figures contradict each other" in line.text for line in sections[0].lines)
     html = page.page_html(inputs, sections)
     assert "<title>Load: get" in html
-    assert html.count("the run is not complete: it was interrupted, or is still running") == 1
+    assert html.count("the run is not complete: it ended early, or is still running") == 1
     ended = replace(whole, ended_at="2026-11-21T00:10:00.000Z")
     write_document(ended, tmp_path / "ended.json", durable=False)
     inputs = read_inputs([tmp_path / "ended.json"], benchmarks="")

@@ -254,6 +254,6 @@ def test_a_run_that_was_cut_short_says_so(dimensions: list[dict[str, str]]) -> N
         ended_at="2026-11-21T00:10:00.000Z",
         options={"phases": []},
     )
-    note = "warning: the run is not complete: it was interrupted, or is still running\n"
+    note = "warning: the run is not complete: it ended early, or is still running\n"
     assert note in render_load(replace(whole, ended_at=None), width=80, color=False)
     assert note not in render_load(whole, width=80, color=False)

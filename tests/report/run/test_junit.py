@@ -139,5 +139,5 @@ def test_a_run_that_was_cut_short_is_never_green(results: tuple[Result, ...]) ->
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == (f"{1 + len(results)}", "0", "1")
     error = case(root, "the run as a whole", "complete").find("error")
     assert error is not None
-    assert error.get("message") == "the run is not complete: it was interrupted, or is still running"
+    assert error.get("message") == "the run is not complete: it ended early, or is still running"
     assert parsed(replace(killed, ended_at=EMPTY.ended_at)).get("errors") == "0"

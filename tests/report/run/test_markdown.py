@@ -58,7 +58,7 @@ def test_hostile_texts_are_shown_and_do_nothing() -> None:
 
 
 def test_a_run_that_was_cut_short_says_so_above_its_tables() -> None:
-    note = "**the run is not complete: it was interrupted, or is still running**"
+    note = "**the run is not complete: it ended early, or is still running**"
     text = render_markdown(replace(two_clients(), ended_at=None))
     assert text.index(note) < text.index("###")
     assert note not in render_markdown(two_clients())

@@ -169,11 +169,14 @@ def test_otava_finds_the_change(tmp_path: Path) -> None:
 
 def test_documents_without_a_figure_in_common_are_refused() -> None:
     documents = [EMPTY.with_result(result(name, CRT, 1.0)) for name in ("a", "b")]
-    for render in (render_otava, render_otava_config):
-        with pytest.raises(BadInput, match="nothing to write as otava"):
+    for render, name in ((render_otava, "otava"), (render_otava_config, "otava-config")):
+        with pytest.raises(BadInput) as refused:
             render(*documents)
-        with pytest.raises(BadInput, match="nothing to write as otava"):
+        assert refused.value.what == f"nothing to write as {name}: the documents have no test and metric in common"
+        assert refused.value.fix == "report the documents of one suite together"
+        with pytest.raises(BadInput) as empty:
             render(EMPTY)
+        assert empty.value.what == f"the document has nothing to write as {name}"
 
 
 def test_what_not_all_documents_have_is_counted() -> None:

@@ -133,6 +133,6 @@ def test_warnings_that_were_printed_at_the_start_are_counted() -> None:
 def test_a_run_that_was_cut_short_says_so_even_if_all_its_results_are_complete() -> None:
     whole = msgspec.structs.replace(document(), ended_at="2026-11-21T00:10:00.000Z", options={"warmup": 0})
     killed = msgspec.structs.replace(whole, ended_at=None)
-    note = "\nwarning: the run is not complete: it was interrupted, or is still running\n"
+    note = "\nwarning: the run is not complete: it ended early, or is still running\n"
     assert note in render_table(killed, width=150, color=False)
     assert note not in render_table(whole, width=150, color=False)

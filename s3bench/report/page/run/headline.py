@@ -34,11 +34,16 @@ class Lead:
         return None not in (self.fastest.found.high, *(each.found.low for each in self.others))
 
     @property
-    def is_shown(self) -> bool:
-        """Whether the fastest client's interval lies below those of all others."""
+    def rivals(self) -> int:
+        """How many others may be the fastest as well: the fastest client's interval does not lie below theirs."""
         high = self.fastest.found.high
         lows = [each.found.low for each in self.others]
-        return high is not None and all(low is not None and high < low for low in lows)
+        return sum(high is None or low is None or high >= low for low in lows)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the fastest client's interval lies below those of all others."""
+        return self.rivals == 0
 
     @property
     def ratio(self) -> float:
@@ -98,9 +103,7 @@ def _answer(benchmarks: Sequence[Benchmark]) -> tuple[str, str]:
             f"{lead.fastest.row.client} is {_times_text(lead.ratio)} times as fast as {lead.other.row.client} "
             f"on {lead.benchmark}"
         )
-        others = len(nearest) - len(shown)
-        unclear = f" The fastest clients cannot be distinguished on {counted(others, 'benchmark')}." if others else ""
-        return text, _remark(shown, lead) + unclear
+        return text, _remark(shown, lead) + _unclear([each for each in nearest if not each.is_shown])
     if not all(each.has_intervals for each in nearest):
         return "Too few runs to rank the clients", "A median has an interval from six runs on: -n 6 or more."
     return "The fastest clients cannot be distinguished", "The 95 % intervals of their medians overlap everywhere."
@@ -115,6 +118,16 @@ def _remark(shown: Sequence[Lead], lead: Lead | None = None) -> str:
         f"{each.other.row.client} {_median(each.other)}."
     )
     return f"{words} The 95 % intervals do not overlap."
+
+
+def _unclear(leads: Sequence[Lead]) -> str:
+    """How many clients may be the fastest where the intervals do not show it."""
+    if not leads:
+        return ""
+    counts = [each.rivals + 1 for each in leads]
+    least, most = min(counts), max(counts)
+    clients = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f" {clients} clients may be the fastest on {counted(len(leads), 'benchmark')}."
 
 
 def _median(timed: TimedClient) -> str:

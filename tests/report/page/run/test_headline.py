@@ -40,7 +40,14 @@ def test_a_lead_on_one_benchmark_is_claimed_for_that_one_alone() -> None:
     apart, alike = [on("s5cmd", 1.0), on("rclone", 3.1)], [on("s5cmd", 1.0, name="b"), on("rclone", 1.01, name="b")]
     found = headline(*apart, *alike)
     assert found.text == "s5cmd is 3.1 times as fast as rclone on s3.cp"
-    assert found.remarks[0].endswith("The fastest clients cannot be distinguished on 1 benchmark.")
+    assert found.remarks[0].endswith(" 2 clients may be the fastest on 1 benchmark.")
+    third = [on("cli-crt", factor, name=name) for name, factor in (("b", 9.0), ("c", 1.0))]
+    more = [on(of, 1.0, name="c") for of in ("s5cmd", "rclone")]
+    assert (
+        headline(*apart, *alike, *more, *third)
+        .remarks[0]
+        .endswith(" 2 to 3 clients may be the fastest on 2 benchmarks.")
+    )
 
 
 def test_clients_whose_intervals_overlap_are_not_ranked() -> None:
