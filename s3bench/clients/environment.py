@@ -27,14 +27,19 @@ class EndpointFacts:
     live: bool = False
 
 
-def check_endpoint_url(url: str) -> None:
-    """Raise `BadInput` for a URL with a user name or password, without repeating it, and for one of no server."""
+def check_no_password(url: str) -> None:
+    """Raise `BadInput` for a URL with a user name or password, without repeating it."""
     if "@" in url:
         raise BadInput(
             "the endpoint's URL holds a user name or a password",
             "S3 signs requests with keys, and URLs are shown in results and messages",
             "take them out of the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead",
         )
+
+
+def check_endpoint_url(url: str) -> None:
+    """Raise `BadInput` for a URL with a user name or password, and for one of no server."""
+    check_no_password(url)
     try:
         parts = urlsplit(url)
         is_server = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

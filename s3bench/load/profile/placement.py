@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from s3bench.clients.environment import check_endpoint_url
+from s3bench.clients.environment import check_no_password
 from s3bench.load.profile.profile import Profile
 
 
@@ -30,7 +30,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raises `BadInput` for a URL that holds a password."""
         for url in self.endpoint_urls:
-            check_endpoint_url(url)
+            check_no_password(url)
 
 
 class PlacedProfile(msgspec.Struct, frozen=True, kw_only=True):
