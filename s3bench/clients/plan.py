@@ -22,6 +22,7 @@ from s3bench.spec.selection import Labels, Selection, parse_selection
 from s3bench.spec.suite import Suite
 
 _NAMED_MAX = 3
+_NAMES = "the definition names"
 _OFFERED_MAX = 8
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
 
@@ -148,7 +149,7 @@ def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str 
         return f"the dimension {TRANSFER_CLIENT} is {TRANSFER_CLIENTS[named]}"
     if definition.clients:
         suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
-        return None if suits else f"the definition names {', '.join(definition.clients)}"
+        return None if suits else f"{_NAMES} {', '.join(definition.clients)}"
     if not clients[kind].runs_any_command:
         return "the definition names no `clients`, so only aws-cli runs it"
     configured = transfer_kind(definition.environment.config, clients)
@@ -222,7 +223,7 @@ def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ..
         "; or ".join(
             [
                 *([f"select one of {', '.join(able)}"] if able else []),
-                *(["add the client to `clients`"] if any(each.clients for each in definitions) else []),
+                *(["add the client to `clients`"] if any(each and _NAMES in each for each in obstacles) else []),
             ]
         ),
     )

@@ -173,7 +173,7 @@ class LibrarySearch:
 def _installed_for(script: Path) -> Path | None:
     """The interpreter of the environment beside whose programs pip put `script`; `None` for any other program."""
     python = Path(next(iter(script_words(script)), ""))
-    return python if is_python(python) and python.parent == script.parent else None
+    return python if is_python(python) and python.parent.resolve() == script.resolve().parent else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

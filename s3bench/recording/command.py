@@ -6,6 +6,7 @@ program the user says which command of aws-cli does the same.
 
 import os
 import posixpath
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,11 @@ from s3bench.clients.descriptor import ClientDescriptor, Untranslatable
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import Local, Verb, parse_transfer
-from s3bench.spec.command_rules import FILE_OPTIONS, PARAMETER_FILES
+from s3bench.spec.command_rules import FILE_OPTIONS, PARAMETER_FILE
 
 _DROPPED = {"--profile": 1, "--ca-bundle": 1, "--no-verify-ssl": 0}  # what `s3bench run` sets itself; their values
 _SCHEMES = ("file://", "fileb://")
+_SHORTHAND_FILE = re.compile(r"@=fileb?://([^\s,;\]}\"']*)")
 _PATH_PARAMETERS = frozenset(FILE_OPTIONS) - {
     "--certificate-pem-outfile",
     "--kubeconfig",
@@ -182,7 +184,8 @@ def _values(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _parameter_files(word: str) -> tuple[str, ...]:
     """The files that a word names with `file://` or `fileb://`, also within shorthand: `Variables@=file://NAME`."""
-    return tuple(dict.fromkeys(path for pattern in PARAMETER_FILES for path in pattern.findall(word)))
+    whole = PARAMETER_FILE.match(word)
+    return (whole[1],) if whole else tuple(dict.fromkeys(_SHORTHAND_FILE.findall(word)))
 
 
 def _path_of(word: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from urllib.parse import quote
 
-from s3bench.results.redaction import SECRET_WORDS
+from s3bench.results.redaction import COOKIE, COOKIE_VALUE, SECRET_WORDS
 
 FIXED_DATE = "2026-01-01"
 """Later than the time of every fixture, so that `s3 sync` decides alike in each iteration."""
@@ -51,6 +51,7 @@ _PLAIN_OPTION = (
     r"--[\w-]*(?:(?<!access-key)-ids?|-names?|-arns?|-(?:id|arn|issuer)-list"
     r"|(?:starting|next|next-page|page|pagination|continuation)-token)"
 )
+_OPTION = re.compile(r"--[A-Za-z][\w-]*(?:=|\Z)")
 _SECRET_OPTION = re.compile(rf"(?!{_PLAIN_OPTION}\Z)--{_NAMES}", re.IGNORECASE)
 _NO_SECRETS = "true|false|null|none|seconds|minutes|hours|days"
 _NO_SECRET_VALUE = re.compile(rf"fileb?://.*|arn:.*|{_NO_SECRETS}|", re.DOTALL | re.IGNORECASE)
@@ -66,7 +67,6 @@ _HTTP_DATE = r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:
 _BASIC = r"[0-9]{8}T[0-9]{6}Z"
 
 _NO_SECRET = rf"(?i:(?!\s*(?:bearer|basic)\s|(?:{_NO_SECRETS})(?![\w.-])|arn:|\*|{_ISO}|{_HTTP_DATE}))"
-_COOKIE = r"\b(?:set-)?cookie\\?['\"]?\s*:\s*\\?['\"]?"
 _BARE_END = r"\s&\"'<>\\,;"
 
 _KEY_PREFIXES = "AKIA|ASIA|AROA|AIDA|AGPA|AIPA|ANPA|ANVA|APKA|ABIA|ACCA|ASCA"  # IAM User Guide, "Unique identifiers"
@@ -90,7 +90,7 @@ _FORMS: tuple[tuple[Masked, str], ...] = (
     (Masked.SECRET, r"(?i:\\\"" + _NAMES + r"\\\"\s*:\s*\\\")" + _NO_SECRET + r"(?P<_>[^\"\\]+)(?=\\\")"),
     (Masked.SECRET, r"(?i:&quot;" + _NAMES + r"&quot;\s*:\s*&quot;)" + _NO_SECRET + r"(?P<_>[^&]+)(?=&quot;)"),
     (Masked.SECRET, r"(?i:<(?:\w+:)?" + _NAMES + r">)" + _NO_SECRET + r"(?P<_>[^<]+)(?=</)"),
-    (Masked.SECRET, rf"(?i:{_COOKIE})" + r"(?P<_>[^\s;'\"=\\]+=[^'\"\r\n\\]+)"),
+    (Masked.SECRET, rf"(?i:\b{COOKIE})(?P<_>{COOKIE_VALUE})"),
     (
         Masked.SECRET,
         rf"(?i:(?<![\w.-]){_NAMES}\s*[=:]\s*)" + _NO_SECRET + rf"(?P<_>[^{_BARE_END}]{{5,}}[^{_BARE_END}\]}})])",
@@ -223,7 +223,7 @@ def _parts(words: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
     """
     is_secret = is_list = False
     for word in words:
-        if word.startswith("--"):
+        if _OPTION.match(word):
             name, equals, value = word.partition("=")
             is_secret = bool(_SECRET_OPTION.fullmatch(name))
             is_list = bool(re.search("[^s]s$", name))

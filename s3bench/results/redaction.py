@@ -10,7 +10,8 @@ REDACTED = "***"
 
 _KEYS = (
     r"(?:access|api|customer|encryption|private)[-_]?key|sse-c(?:-copy-source)?-key"
-    r"|(?<=[_-])(?<!first-)(?<!second-)(?<!single-)(?<!two-)(?<!multi-)pass(?![\w-])"
+    r"|(?<![a-z0-9/])(?<!first[-_])(?<!second[-_])(?<!single[-_])(?<!two[-_])(?<!multi[-_])pass(?![a-z0-9]|[-_]?through)"
+    r"(?!['\"]?\s*[=:]?\s*['\"]?(?:[0-9]{1,3}|true|false|yes|no)(?!\w))"
     r"|(?<![a-z0-9])pwd(?=[-_])|(?<=[-_])pwd(?![a-z0-9])"  # not $PWD
 )
 SECRET_WORDS = rf"secret|token|password|passwd|passphrase|credential|signature|{_KEYS}"
@@ -23,8 +24,10 @@ _QUOTED = r"""'[^']*'|"(?:[^"\\]|\\.)*\""""
 _VALUE_END = r"""(?=['");,]*(?:\s|$))"""
 _VALUE = rf"(?:{_QUOTED}|\S)+?{_VALUE_END}"
 _QUERY_VALUE = rf"(?:{_QUOTED}|[^\s&])+?(?:{_VALUE_END}|(?=['\"]*&))"
-_COOKIE = r"(?:set-)?cookie(?=['\"]?\s*:\s*['\"]?[^\s;'\"]+=)"
-_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|(?:x-{_NAMES}|{_COOKIE})['\"]?\s*:"
+_HEADER = rf"(?>[\w-]*?authorization)['\"]?\s*[:=]|x-{_NAMES}['\"]?\s*:"
+COOKIE = r"(?:set-)?cookie\\?['\"]?\s*:\s*\\?['\"]?(?=[^\s;'\"=<]+=)"
+COOKIE_VALUE = r"(?:[^'\"\r\n\\<]|(?<==)\"[^\"\r\n]*\")+"
+"""A Cookie header up to its value, in any case, and the value, of which a part may be quoted (RFC 6265 4.1.1)."""
 _OPTION = rf"--?{_NAMES}(?:[ \t]|\\\n)+"
 _ASSIGNMENT = rf"{_NAMES}(?:['\"]?=|['\"]?\s+=\s+|['\"]\s*:\s*)"
 _USER_SHORT, _USER_LONG = r"-[#0-9aBfgGiIjJklLMnNOpqRsSvZ]*[uU]", r"--(?:proxy-)?user"  # curl(1), flags before
@@ -35,6 +38,7 @@ _SECRETS = tuple(
     re.compile(rf"((?<![\w-]){name}){value}", re.DOTALL)
     for name, value in (
         (rf"(?i:(?:{_HEADER})\s*(?:b?['\"])?)", r"[^'\"\r\n]+"),
+        (rf"(?i:{COOKIE})", COOKIE_VALUE),
         (r"Bearer\s+", r"[\w.~+/=-]+"),
         (rf"(?i:{_OPTION})(?!--|[|;&<>])", _VALUE),
         (rf"(?i:{_ASSIGNMENT})", _QUERY_VALUE),

@@ -113,15 +113,19 @@ def attempts(requests: Iterable[WireRequest]) -> Iterator[int]:
     """Give the number of each request's attempt, from 1: what the client tells, or what the failures before it show.
 
     Many clients tell none. A request is another attempt if the last ones with its method, path, query and range had
-    failed when it began. What a DeleteObjects names is in its body: of those only the client tells.
+    failed when it began. What a DeleteObjects names is in its body: of those only the client tells. Of a request that
+    the client gave up the server learns the end late, so it counts from its beginning.
     """
-    failures: defaultdict[tuple[str, str, str, str], list[int]] = defaultdict(list)  # when they ended
+    failures: defaultdict[tuple[str, str, str, str], list[int]] = defaultdict(list)  # from when on they count
     for request in requests:
+        if _is_batch(request):
+            yield request.attempt
+            continue
         target = request.method, request.path, request.query, request.byte_range
-        before = sum(ended_ns <= request.started_ns for ended_ns in failures[target])
-        yield max(request.attempt, 1 if _is_batch(request) else 1 + before)
+        yield max(request.attempt, 1 + sum(failed_ns <= request.started_ns for failed_ns in failures[target]))
         if _has_failed(request):
-            failures[target].append(request.ended_ns)
+            is_answered = request.complete and not request.error
+            failures[target].append(request.ended_ns if is_answered else request.started_ns)
         else:
             del failures[target]
 

@@ -68,9 +68,12 @@ FILE_OPTIONS = (
 """Options of aws-cli whose value is the path of a file to write or read: streaming members of botocore's models, and
 those of awscli/customizations."""
 
-# The path is all that follows where the value begins; in the middle of other text it may end at such a character.
-PARAMETER_FILES = (
-    re.compile(r"^(?:--[^=]*=)?fileb?://(.*)", re.DOTALL),
+PARAMETER_FILE = re.compile(r"^(?:--[^=]*=)?fileb?://(.*)", re.DOTALL)
+"""A value that names a file: the path is all that follows."""
+
+# In the middle of other text the path may end at such a character.
+_PARAMETER_FILES = (
+    PARAMETER_FILE,
     re.compile(r"@=fileb?://(.*)", re.DOTALL),
     re.compile(r"fileb?://([^\s,;\]}\"']*)"),
 )
@@ -136,7 +139,7 @@ def _set_by_us(argument: str) -> Complaint | None:
 
 
 def _parameter_file(argument: str) -> Complaint | None:
-    for path in (path for pattern in PARAMETER_FILES for path in pattern.findall(argument)):
+    for path in (path for pattern in _PARAMETER_FILES for path in pattern.findall(argument)):
         if way_out := _way_out(path):
             what = f"is {quoted(argument)}: {way_out}"
             return Complaint(what, f"name a file inside the workspace: file://{_mended(path).strip(chr(34))}")

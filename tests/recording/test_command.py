@@ -126,6 +126,14 @@ def test_a_parameter_in_a_file_may_follow_an_equals_sign(words: tuple[str, ...])
     assert command.parameter_files == ("p.json",)
 
 
+@pytest.mark.parametrize(
+    ("value", "files"), [("file://prod config.json", ("prod config.json",)), ("see file://notes", ())]
+)
+def test_a_file_is_named_by_all_that_follows_and_by_no_other_text(value: str, files: tuple[str, ...]) -> None:
+    words = ("aws", "lambda", "invoke", "--cli-input-json", value)
+    assert parse_command(words, stands_for=None, folder=Path("/")).parameter_files == files
+
+
 def test_the_content_of_a_binary_parameter_is_not_needed() -> None:
     argv = ("aws", "lambda", "update-function-code", "--zip-file", "fileb://file.zip")
     assert parse_command(argv, stands_for=None, folder=Path("/")).parameter_files == ()

@@ -72,6 +72,19 @@ def test_a_secret_known_by_its_field_is_found_where_nothing_names_it() -> None:
     assert masked("s3://logs-999988887777/x", "arn:aws:iam::999988887777:root") == "s3://logs-111122223333/x"
 
 
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('Cookie: theme="dark"; session=planted', "Cookie: "),
+        ("<h>Cookie: session=planted</h><Key>abc</Key>", "</h><Key>abc</Key>"),
+        ('{"log": "got Cookie: session=planted", "k": 1}', '", "k": 1}'),
+    ],
+)
+def test_a_cookie_is_masked_to_its_end_and_no_further(text: str, rest: str) -> None:
+    assert "planted" not in masked(text)
+    assert rest in masked(text)
+
+
 def test_the_bracket_after_a_secret_stays() -> None:
     assert re.fullmatch(r"Variables=\{DB_PASS=EXAMPLE\w{7}\}", masked("Variables={DB_PASS=hunter2hunter2}"))
 
@@ -199,6 +212,13 @@ def test_all_that_follows_a_secret_option_is_masked(name: str, value: str) -> No
 )
 def test_names_of_files_settings_and_other_options_stay(words: tuple[str, ...]) -> None:
     assert masked_command(*words) == list(words)
+
+
+def test_a_key_that_begins_with_dashes_and_has_an_equals_sign_is_no_option() -> None:
+    pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ==\n-----END PRIVATE KEY-----"
+    [name, masked_pem] = masked_command("--private-key", pem)
+    assert name == "--private-key"
+    assert "MIIEv" not in masked_pem
 
 
 def test_an_option_in_the_plural_has_several_secrets() -> None:

@@ -75,6 +75,13 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
         ("authorization:Basic aHVudGVy\nhost:h", "authorization:***\nhost:h"),
         ("sent Bearer hunter2.x-y/z== to h", "sent Bearer *** to h"),
         ("curl -H 'Cookie: sid=hunter2; a=b' h", "curl -H 'Cookie: ***' h"),
+        ('Cookie: theme="dark"; sid=hunter2\nhost: h', "Cookie: ***\nhost: h"),
+        (
+            "PASS=hunter2 DB_PASS_PROD=hunter3 --pass-phrase hunter4 :ftp,user=u,pass=hunter5",
+            "PASS=*** DB_PASS_PROD=*** --pass-phrase *** :ftp,user=u,pass=***",
+        ),
+        ('{"pass": "hunter2", 1}', '{"pass": ***, 1}'),
+        ("ffmpeg -pass 1 two_pass=1 pass=true", "ffmpeg -pass 1 two_pass=1 pass=true"),
         ("set-cookie: sid=hunter2\nhost: h", "set-cookie: ***\nhost: h"),
         (
             "GPG_PASSPHRASE=hunter2 DB_PASS=hunter3 MYSQL_PWD=hunter4 x",

@@ -163,6 +163,12 @@ def test_nor_is_one_that_began_before_the_other_had_failed() -> None:
     assert attempts(first, during) == [1, 1]
 
 
+def test_one_after_a_request_that_the_client_gave_up_is_another_attempt_although_the_server_learns_that_late() -> None:
+    lost, again = in_turn(answered(error="cut off", complete=False), answered())
+    late = msgspec.structs.replace(lost, ended_ns=again.ended_ns + 1)
+    assert attempts(late, again) == [1, 2]
+
+
 @pytest.mark.parametrize("query", ["delete", "delete="])
 def test_a_delete_of_many_objects_is_another_attempt_only_if_the_client_tells(query: str) -> None:
     failed, second = in_turn(*[answered(503, method="POST", query=query, attempt=1)] * 2)

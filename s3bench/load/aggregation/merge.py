@@ -272,7 +272,7 @@ def _span_s(part: RunPart) -> tuple[float, float]:
         ends.append(_seconds(part.document.ended_at))
     if not ends:
         raise BadInput(
-            f"{part.name} does not record when its run ended", "the run was killed", "leave it out, or measure again"
+            f"{part.name} does not record when its run ended", "it ended early", "leave it out, or measure again"
         )
     return _seconds(part.document.started_at), max(ends)
 

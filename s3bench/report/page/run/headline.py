@@ -106,7 +106,10 @@ def _answer(benchmarks: Sequence[Benchmark]) -> tuple[str, str]:
         return text, _remark(shown, lead) + _unclear([each for each in nearest if not each.is_shown])
     if not all(each.has_intervals for each in nearest):
         return "Too few runs to rank the clients", "A median has an interval from six runs on: -n 6 or more."
-    return "The fastest clients cannot be distinguished", "The 95 % intervals of their medians overlap everywhere."
+    return (
+        "The fastest clients cannot be distinguished",
+        f"The 95 % intervals of their medians overlap.{_unclear(nearest)}",
+    )
 
 
 def _remark(shown: Sequence[Lead], lead: Lead | None = None) -> str:
