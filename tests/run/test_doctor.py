@@ -44,6 +44,14 @@ def of(findings: tuple[MachineFinding, ...], subject: str) -> MachineFinding:
     return found
 
 
+@pytest.fixture
+def no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool is tried, which takes a part of a second for each; tests/cli/test_first_examples.py runs `doctor`."""
+    for name in ("find_tracer", "instruction_counter", "find_py_spy", "find_perf"):
+        monkeypatch.setattr(doctor, name, lambda: Unavailable(reason="not tried"))
+
+
+@pytest.mark.usefixtures("no_tools")
 @pytest.mark.parametrize(
     ("subject", "module", "name"), [("server in C", doctor, "fast_path"), ("signatures in C", sigv4, "in_c")]
 )
@@ -164,14 +172,15 @@ def test_a_missing_tool_has_what_it_would_add_and_the_command_that_installs_it(
     assert "install strace" in strace.remedy
 
 
+@pytest.mark.usefixtures("no_tools")
 def test_a_perf_that_may_not_sample_has_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_perf", lambda: Unavailable(reason="not permitted", fix="run as root"))
-    monkeypatch.setattr(doctor, "instruction_counter", lambda: Unavailable(reason="not tried"))
     perf = of(tool_findings(), "perf")
     assert (perf.severity, perf.found, perf.remedy) == (Severity.MISSING, "not permitted", "run as root")
     assert "s5cmd" in perf.effect
 
 
+@pytest.mark.usefixtures("no_tools")
 def test_a_perf_that_may_not_sample_the_kernel_is_noted_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_perf", lambda: Perf(executable="perf", event="cpu-clock:u"))
     perf = of(tool_findings(), "perf")
@@ -182,6 +191,7 @@ def test_a_perf_that_may_not_sample_the_kernel_is_noted_with_a_remedy(monkeypatc
     assert of(tool_findings(), "perf") == MachineFinding(subject="perf", found="works")
 
 
+@pytest.mark.usefixtures("no_tools")
 def test_a_py_spy_that_may_not_trace_has_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_py_spy", lambda: Unavailable(reason="not permitted", fix="add SYS_PTRACE"))
     py_spy = of(tool_findings(), "py-spy")
@@ -189,8 +199,8 @@ def test_a_py_spy_that_may_not_trace_has_its_remedy(monkeypatch: pytest.MonkeyPa
     assert "s3bench profile" in py_spy.effect
 
 
+@pytest.mark.usefixtures("no_tools")
 def test_a_tool_that_does_not_work_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "find_perf", lambda: Unavailable(reason="not tried"))
     monkeypatch.setattr(doctor, "instruction_counter", lambda: Unavailable(reason="no file\nvalgrind: giving up"))
     finding = of(tool_findings(), "instructions")
     assert (finding.severity, finding.found) == (Severity.MISSING, "no file valgrind: giving up")
