@@ -98,21 +98,35 @@ FAKE_CREDENTIALS = Credentials(access_key="AKIAFAKEFAKEFAKEFAKE", secret_key="fa
 
 
 def own_credentials() -> Credentials:
-    """Look up the user's own credentials and region as every AWS program does: AWS_* variables, then ~/.aws.
-
-    Raises `BadInput` when there are none.
-    """
-    import botocore.session  # noqa: PLC0415 (a tenth of a second, for live endpoints alone)
-
-    session = botocore.session.Session()
-    found = session.get_credentials()
-    if found is None:
+    """Look up the user's own credentials and region as `find_credentials` does; raises `BadInput` if there are none."""
+    keys = find_credentials()
+    if keys is None:
         raise BadInput(
             "a live endpoint needs credentials, and none were found",
             fix="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`",
         )
-    keys = found.get_frozen_credentials()
-    region = session.get_config_variable("region") or REGION
+    return keys
+
+
+def find_credentials(profile: str = "") -> Credentials | None:
+    """Look up the user's credentials and region as every AWS program does: AWS_* variables, then ~/.aws.
+
+    Those of `profile` if one is given. Raises `BadInput` for some that cannot be used.
+    """
+    import botocore.session  # noqa: PLC0415 (a tenth of a second, for live endpoints alone)
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
+
+    try:
+        session = botocore.session.Session(profile=profile or None)
+        found = session.get_credentials()
+        if found is None:
+            return None
+        keys = found.get_frozen_credentials()
+        region = session.get_config_variable("region") or REGION
+    except (BotoCoreError, ClientError) as error:
+        raise BadInput(
+            "your credentials cannot be used", str(error), "correct --profile and AWS_PROFILE, or run `aws configure`"
+        ) from error
     return Credentials(access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token, region=region)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from urllib.parse import urlsplit
 
-from s3bench.clients.environment import FAKE_CREDENTIALS, REGION, Credentials, check_endpoint_url
+from s3bench.clients.environment import FAKE_CREDENTIALS, REGION, check_endpoint_url, find_credentials
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, ClientFailed
 from s3bench.load.session.target import parse_url
@@ -153,7 +153,7 @@ def _live_upstream(url: str, profile: str, variables: Mapping[str, str]) -> tupl
     check_endpoint_url(url)
     _, _, host = parse_url(url)
     base = f"{urlsplit(url).scheme}://{host}"
-    keys = _own_keys(profile)
+    keys = find_credentials(profile)
     upstream = Upstream(
         url=base,
         is_live=True,
@@ -161,23 +161,6 @@ def _live_upstream(url: str, profile: str, variables: Mapping[str, str]) -> tupl
         context=_trusting(variables.get("AWS_CA_BUNDLE")) if base.startswith("https:") else None,
     )
     return upstream, () if keys is None else tuple(filter(None, (keys.access_key, keys.secret_key, keys.token)))
-
-
-def _own_keys(profile: str) -> Credentials | None:
-    """The user's keys, those of `profile` if the command names one; `None` if there are none, as for public data."""
-    import botocore.session  # noqa: PLC0415 (a tenth of a second, for live endpoints alone)
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
-
-    try:
-        found = botocore.session.Session(profile=profile or None).get_credentials()
-        keys = None if found is None else found.get_frozen_credentials()
-    except (BotoCoreError, ClientError) as error:
-        raise BadInput(
-            "your credentials cannot be used", str(error), "correct --profile and AWS_PROFILE, or run `aws configure`"
-        ) from error
-    if keys is None:
-        return None
-    return Credentials(access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token)
 
 
 def _trusting(ca_bundle: str | None) -> ssl.SSLContext:

@@ -246,7 +246,7 @@ class TreeMemory:
         before_ns, shared_before_ns = self._used_ns(), self._shared_cost_ns
         may_have_helpers = len(self._pids) > 1 or self._births.has_grown()
         if may_have_helpers:
-            # before listing: whoever is found alive is not yet in the parent's sum
+            # before the list, so that it counts no process that the list finds
             self._waited_faults = self._waited(self._pid)
             self._pids = self._births.unknown()
         if len(self._pids) > 1:

@@ -191,3 +191,11 @@ def test_other_clients_run_transfers_alone(kind: str) -> None:
         invoke(client(kind), ("sts", "get-caller-identity"))
     with pytest.raises(BadInput, match="cannot run this command"):
         invoke(client(kind), (*CP, "--acl", "private"))
+
+
+def test_a_profile_that_does_not_exist_is_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_PROFILE", "nobodys")
+    with pytest.raises(BadInput, match="credentials cannot be used") as caught:
+        own_credentials()
+    assert "nobodys" in caught.value.why
