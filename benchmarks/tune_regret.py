@@ -50,10 +50,11 @@ from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.live import run_study
 from s3bench.tune.objective import Objective
+from s3bench.tune.run_block import PlannedRun, RunBlock
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
-from s3bench.tune.tuner import PlannedRun, Planner, RunBlock, Tuner
+from s3bench.tune.tuner import Planner, Tuner
 from s3bench.tune.verification import Change, TuneVerdict
 
 DATA = Path(__file__).parent / "data" / "tune_regret"

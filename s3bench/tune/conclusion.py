@@ -27,7 +27,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
-from s3bench.tune.tuner import FIRST_RUN_S, StudyState, Tuner
+from s3bench.tune.tuner import FIRST_RUN_S, Tuner
 from s3bench.tune.verification import Change, TuneVerdict, verdict_on
 from s3bench.units import counted, render_bytes, render_seconds
 
@@ -57,8 +57,8 @@ class _Conclusion:
         self._has_ended = has_ended
         self._header: Header = study.header
         self._trials = study.trials
-        tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
-        state = StudyState(tuner=tuner, trials=study.trials)
+        self._tuner = tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
+        state = tuner.state(study.trials)
         self._state = state
         is_final = state.is_undecided and not state.has_ended_before and self._is_over
         self._state = dataclasses.replace(state, is_final=is_final)
@@ -86,7 +86,7 @@ class _Conclusion:
             objective=header.objective.aim,
             unit=header.objective.unit,
             verdict=found,
-            can_settle=found is TuneVerdict.UNSETTLED and self._state.can_continue,
+            can_settle=found is TuneVerdict.UNSETTLED and self._tuner.can_continue(self._trials),
             recommended=best,
             candidate=shown,
             default=default,
@@ -235,7 +235,7 @@ class _Conclusion:
     @property
     def _is_planned(self) -> bool:
         """Whether another run would follow the trials."""
-        return self._state.tuner.next_block(self._trials) is not None
+        return self._tuner.next_block(self._trials) is not None
 
     def _unfinished(self) -> NothingFound:
         spent_s, budget_s = sum(trial.cost_s for trial in self._trials), self._header.budget_s
@@ -265,7 +265,7 @@ class _Conclusion:
         """The seconds of the run that the end of the study stopped; 0 if none was."""
         if not self._is_planned:
             return 0.0
-        return max(self._state.tuner.left_s(self._trials), 0.0 if self._trials else FIRST_RUN_S)
+        return max(self._tuner.left_s(self._trials), 0.0 if self._trials else FIRST_RUN_S)
 
     def _clients(self, table: Sequence[SettingFigures]) -> Iterator[ClientBest]:
         for client in self._header.clients:

@@ -8,9 +8,10 @@ import msgspec
 from s3bench.bench.runner import Bench, ClientRunner, RunnerFactory, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure
+from s3bench.tune.run_block import PlannedRun, RunBlock
 from s3bench.tune.setting import Setting, config_of
 from s3bench.tune.study import Study, Trial
-from s3bench.tune.tuner import FIRST_RUN_S, PlannedRun, Planner, RunBlock
+from s3bench.tune.tuner import FIRST_RUN_S, Planner
 from s3bench.tune.workload import definition_of
 
 

@@ -15,10 +15,11 @@ from s3bench.clients.registry import known_clients
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Failure, UsageFacts, Wire, WireFacts, measure
 from s3bench.tune.objective import Objective
+from s3bench.tune.run_block import PlannedRun
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
-from s3bench.tune.tuner import PlannedRun, Tuner
+from s3bench.tune.tuner import Tuner
 
 MIB = 1 << 20
 OVERHEAD_S = 0.05

@@ -12,10 +12,11 @@ from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.live import TuneStatus, run_study
+from s3bench.tune.run_block import PlannedRun, RunBlock
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Stage, Study, Trial
-from s3bench.tune.tuner import FIRST_RUN_S, PlannedRun, RunBlock, Tuner
+from s3bench.tune.tuner import FIRST_RUN_S, Tuner
 from s3bench.tune.verification import TuneVerdict
 from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured, until_stopped
 from tests.tune.simulated_client import OVERHEAD_S, Link, Simulation, upload

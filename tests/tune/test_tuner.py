@@ -22,7 +22,7 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.study_result import StudyResult
-from s3bench.tune.tuner import Rounds, StudyState, Tuner
+from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks, verify
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 from tests.tune.trial_maker import failed, whole
@@ -81,7 +81,7 @@ def test_the_search_alone_decides_when_the_verification_looks(
     tuner = Tuner(header=study.header, space=simulation.space)
     verified = len(study.of(Stage.VERIFICATION))
     for count in range(0, verified, 5):
-        assert StudyState(tuner=tuner, trials=study.trials[: len(study.trials) - count]).looks == looks
+        assert tuner.state(study.trials[: len(study.trials) - count]).looks == looks
     gain = conclude(study).gain
     assert gain is not None
     assert gain.pairs in looks.pairs
@@ -99,7 +99,7 @@ def test_a_runner_up_that_is_better_side_by_side_is_looked_at_as_often_as_a_winn
         trials.append(trial)
         following = tuner.next_block(trials)
         if following is not None and following.stage is Stage.VERIFICATION and not simulation.slowed:
-            expected = StudyState(tuner=tuner, trials=tuple(trials)).leaders
+            expected = tuner.state(tuple(trials)).leaders
             assert expected is not None
             simulation.slowed[expected.winner] = 3.0
     study = Study(header=header, trials=tuple(trials))
@@ -268,7 +268,7 @@ def test_a_verdict_is_the_same_whether_the_budget_ends_at_a_look_or_next_to_it(r
     header = Simulation(link=FAR, workload=upload(64)).header(budget_s=60.0)
     study = Study(header=header, trials=tuple(search + verification))
     tuner = Tuner(header=changed_struct(header, budget_s=1e9), space=Space.of((CLASSIC,), upload(64)))
-    assert StudyState(tuner=tuner, trials=study.trials).looks == UNCERTAIN_LOOKS
+    assert tuner.state(study.trials).looks == UNCERTAIN_LOOKS
     assert conclude(study, has_ended=True).verdict is TuneVerdict.BETTER
 
 
@@ -408,8 +408,8 @@ def test_a_failed_run_does_not_shorten_the_time_that_is_planned_for_a_setting() 
     trials = (whole(default, 0, 6.0), changed_struct(failed(default, 1), took_s=0.2))
     header = Simulation(link=FAR, workload=upload(64)).header(budget_s=15.0)
     tuner = Tuner(header=header, space=Space.of((CLASSIC,), upload(64)))
-    assert StudyState(tuner=tuner, trials=trials).took_s(default) == 6.0
-    assert StudyState(tuner=tuner, trials=trials[1:]).took_s(default) == 0.2
+    assert tuner.state(trials).took_s(default) == 6.0
+    assert tuner.state(trials[1:]).took_s(default) == 0.2
 
 
 def test_a_study_with_a_value_that_is_no_longer_a_choice_continues() -> None:
@@ -676,7 +676,7 @@ def with_a_winner_that_swells(simulation: Simulation, *, block: int, factor: flo
     for trial in simulation.run(Tuner(header=header, space=simulation.space)):
         trials.append(trial)
         if trial.stage is Stage.VERIFICATION and trial.block == block and not simulation.swollen:
-            leaders = StudyState(tuner=Tuner(header=header, space=simulation.space), trials=tuple(trials)).leaders
+            leaders = Tuner(header=header, space=simulation.space).state(tuple(trials)).leaders
             assert leaders is not None
             simulation.swollen[leaders.winner] = factor
     return Study(header=header, trials=tuple(trials))

@@ -19,8 +19,8 @@ from s3bench.run.disk import file_system_of
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
 from s3bench.tune.live import TuneStatus
+from s3bench.tune.run_block import RunBlock
 from s3bench.tune.study import DiskSpeed, Header, Study, Trial, encode_line
-from s3bench.tune.tuner import RunBlock
 from tests.cli.tune.test_options import typed
 from tests.tune.simulated_client import Link, Simulation, upload
 
