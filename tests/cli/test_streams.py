@@ -13,9 +13,13 @@ from rich.live import Live
 from rich.text import Text
 
 from s3bench.cli.console import stderr_console
+from s3bench.cli.doctor import action
+from s3bench.cli.main import s3bench_command
 from s3bench.cli.progress import ticker_for
 from s3bench.cli.streams import print_styled, print_whole, safe_streams
 from s3bench.errors import MachineError
+from s3bench.results.file import write_document
+from tests.report.runs import two_clients
 
 _HOSTILE = "\x1b]0;title\x07\x9b2J\u202e\udcff"
 _SHOWN = "\\u001b]0;title\\u0007\\u009b2J\\u202e\\udcff"
@@ -59,6 +63,19 @@ def test_reports_keep_their_styles_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     with one_terminal(monkeypatch) as terminal:
         print_styled(f"\x1b[31mred\x1b[0m {_HOSTILE}")
     assert terminal.text == f"\x1b[31mred\x1b[0m {_SHOWN}"
+
+
+@pytest.mark.parametrize("command", ["report results.json", "doctor"])
+def test_the_tables_of_a_command_are_styled_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    write_document(two_clients(), tmp_path / "results.json", durable=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(action, "tool_findings", lambda: ())
+    with one_terminal(monkeypatch) as terminal:
+        s3bench_command.main(command.split(), standalone_mode=False)
+    assert "\x1b[" in terminal.text
+    assert "\\u001b" not in terminal.text
 
 
 def test_a_table_that_stdout_does_not_take_is_kept_as_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from s3bench.cli.streams import print_styled
 from s3bench.cli.terminal import stdout_paints
 from s3bench.report.terminal import BOLD, DIM, GREEN, RED, YELLOW, painter
 from s3bench.run.doctor import MachineFinding, Severity, machine_findings, surroundings, tool_findings
@@ -33,7 +34,8 @@ def examine(*, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in (*machine, *tools)], indent=2))
         return
-    click.echo("\n".join((_headline((*machine, *tools)), *_lines("machine", machine), *_lines("tools", tools))))
+    lines = (_headline((*machine, *tools)), *_lines("machine", machine), *_lines("tools", tools))
+    print_styled("".join(f"{line}\n" for line in lines))
 
 
 def _headline(findings: Iterable[MachineFinding]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from s3bench.cli.report.inputs import narrowed, read_inputs
-from s3bench.cli.streams import print_whole
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.errors import BadInput
 from s3bench.extras import needs_extra
@@ -46,11 +46,13 @@ def report(files: Sequence[Path], options: ReportOptions) -> None:
     _check_written(files, options)
     read = [(str(file), read_any(read_whole(file, of="a results document"), source=str(file))) for file in files]
     documents = [document for _, document in narrowed(read, options.benchmarks)]
-    text = _tables(files, documents) if form is None else RENDERINGS[Format(form)].text_of(documents)
+    if form is None:
+        print_styled(_tables(files, documents))
+        return
+    text = RENDERINGS[Format(form)].text_of(documents)
     _give(text, output)
-    if form is not None:
-        for line in (*_shortfalls(files, documents), *_gaps(documents, form), *_too_long(text, form)):
-            click.echo(f"s3bench: {line}", err=True)
+    for line in (*_shortfalls(files, documents), *_gaps(documents, form), *_too_long(text, form)):
+        click.echo(f"s3bench: {line}", err=True)
 
 
 def print_formats() -> None:

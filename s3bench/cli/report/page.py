@@ -13,7 +13,7 @@ from pathlib import Path
 from s3bench.cli.report.inputs import Inputs
 from s3bench.compare.comparison import compare
 from s3bench.compare.matching import DocumentSource
-from s3bench.errors import BadInput, MachineError
+from s3bench.errors import BadInput
 from s3bench.report.label import clipped
 from s3bench.report.page.bisection_section import bisection_section
 from s3bench.report.page.comparison_section import comparison_section
@@ -82,7 +82,11 @@ def write_charts(sections: Sequence[Section], directory: Path, *, extension: str
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"cannot make {directory}", error.strerror or str(error)) from error
+        raise BadInput(
+            f"cannot make {directory}",
+            error.strerror or str(error),
+            "choose another directory, or change its permissions",
+        ) from error
     taken: set[str] = set()
     for path, figure in all_figures(sections):
         name = _unique("--".join(_file_name(each) for each in (*path, figure.name)), taken)

@@ -247,6 +247,7 @@ def test_names_of_charts_lead_nowhere_and_never_meet(tmp_path: Path) -> None:
         (("run.json", "-o", "gate.json", "--format", "html"), "it will not be overwritten"),
         (("run.json", "--svg", "."), "is not empty"),
         (("run.json", "--svg", "gate.json"), "is not a directory"),
+        (("run.json", "--svg", "gate.json/new"), "cannot make gate.json/new"),
         (("run.json", "--svg", "new", "--format", "csv"), "--svg and --png draw"),
         (("run.json", "--svg", "new", "-o", "out.csv"), "--svg and --png draw"),
     ],
