@@ -9,6 +9,9 @@ History of the format (`bisect_version`):
 3: `is_drop` of zones, as in records of gates; records before are continued with their own limits.
 """
 
+import dataclasses
+import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +26,7 @@ from s3bench.gate.row import GateRow
 from s3bench.profiling.explanation import Explanation
 from s3bench.results.encoding import pretty_json
 from s3bench.results.versioned import decode_versioned
+from s3bench.spec.definition import Definition
 from s3bench.spec.suite import Suite
 
 RECORD_VERSION = 3
@@ -50,9 +54,10 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     `client` is the client's name; `versions` are its versions, the older end first, or those of `dependency`, if that
     is given, under the version `base` of the client. `left_out` describes the versions that are not searched.
-    `benchmarks` are titles. `unfinished` has the pairs of a comparison that was interrupted for the reason `stopped`;
-    it is repeated when the search continues. `answers` are the comparisons made so far. `found` is null until the end.
-    `explanation` is of the first changed version beside the one before it, where one was found.
+    `benchmarks` are titles, `benchmarks_digest` is of what they do; former records have none. `unfinished` has the
+    pairs of a comparison that was interrupted for the reason `stopped`; it is repeated when the search continues.
+    `answers` are the comparisons made so far. `found` is null until the end. `explanation` is of the first changed
+    version beside the one before it, where one was found.
     """
 
     bisect_version: int = RECORD_VERSION
@@ -68,6 +73,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     versions: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     benchmarks: tuple[str, ...]
+    benchmarks_digest: str = ""
     policy: Policy
     error: _Error
     seed: Annotated[int, msgspec.Meta(ge=0)]
@@ -99,6 +105,25 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """The same with the search result of its comparisons, or without one if more comparisons are needed."""
         following = self.bisection.next(self.answers)
         return replace(self, found=following if isinstance(following, SearchResult) else None)
+
+
+def digest_of(definitions: Sequence[Definition]) -> str:
+    """The SHA-256 of what runs of `definitions` do, in their order.
+
+    Keys at their defaults are left out, so that a key that a later s3bench adds does not change it.
+    """
+    facts = [(each.command, each.environment, each.responses, each.timeout_s) for each in definitions]
+    return hashlib.sha256(msgspec.json.encode(_without_defaults(facts))).hexdigest()
+
+
+def _without_defaults(value: object) -> object:
+    """The value with dataclasses as objects of what differs from the default."""
+    if isinstance(value, list | tuple):
+        return [_without_defaults(each) for each in value]
+    if not dataclasses.is_dataclass(value):
+        return value
+    known = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+    return {field.name: _without_defaults(each) for field, each in known if each != field.default}
 
 
 def encode_bisect(record: BisectRecord) -> bytes:
@@ -142,7 +167,7 @@ def _check(record: BisectRecord, source: str) -> None:
     try:
         check_gating((*record.policy.metrics, *record.policy.zones))
         check_looks(record.policy.looks)
-        record.bisection.check()
+        record.bisection.check_versions()
     except BadInput as error:
         raise BadInput(f"{source}: {error.what}", error.why, error.fix) from error
     for number, result in enumerate(record.answers):

@@ -169,17 +169,29 @@ class Bisection:
         """The allowed probability that one comparison is wrong."""
         return self.error / self.comparisons_max
 
-    def check(self) -> None:
-        """Raise `BadInput` if the search could never find anything."""
+    def check(self, benchmarks: int) -> None:
+        """Raise `BadInput` if the search could never find anything among so many benchmarks."""
+        self.check_versions()
+        policy = self.comparison_policy
+        if not policy.can_fail_by_size(benchmarks):
+            tests = policy.tests_by_size(benchmarks)
+            raise BadInput(
+                f"{policy.looks.cap} pairs are too few to show any change",
+                f"{self.comparisons_max} comparisons share an error of {self.error:g}, and in that of the ends "
+                f"{tests} test{'s' * (tests != 1)} of {benchmarks} benchmark{'s' * (benchmarks != 1)} share its part",
+                "allow more pairs at the last look, for example --pairs 20,40,80, or a larger --error, or select fewer "
+                "benchmarks with -k",
+            )
+
+    def check_versions(self) -> None:
+        """Raise `BadInput` if there are no two ends."""
         if len(self.versions) < 2:  # noqa: PLR2004 (two ends)
             raise BadInput("bisect needs at least two versions", fix="choose two different versions as the ends")
-        looks = self.policy.looks
-        if 0.5**looks.cap > self.level * looks.share(len(looks.pairs) - 1):
-            raise BadInput(
-                f"{looks.cap} pairs are too few to show any change",
-                f"{self.comparisons_max} comparisons share an error of {self.error:g}",
-                "allow more pairs at the last look, for example --pairs 20,40,80, or a larger --error",
-            )
+
+    @property
+    def comparison_policy(self) -> Policy:
+        """The policy of one comparison: the search's with the allowed error of one, and without counts."""
+        return replace(self.policy, exact=(), false_alarm=self.level, miss=self.level)
 
     def next(self, answers: Sequence[ComparisonResult]) -> VersionComparison | SearchResult:
         """The next comparison after `answers`, or the result if none is needed."""
@@ -276,9 +288,12 @@ class _SearchState:
         return self._step(ends) or self._confirmation(ends) or self._found(ends)
 
     def _ends(self, *, is_swapped: bool) -> ComparisonResult | VersionComparison:
-        policy = self._policy(self.bisection.policy)
         comparison = VersionComparison(
-            purpose=ComparisonPurpose.ENDS, older=0, newer=self._last, is_swapped=is_swapped, policy=policy
+            purpose=ComparisonPurpose.ENDS,
+            older=0,
+            newer=self._last,
+            is_swapped=is_swapped,
+            policy=self.bisection.comparison_policy,
         )
         return self._result_of(comparison) or comparison
 
@@ -333,7 +348,7 @@ class _SearchState:
 
         What was shown is the change itself, which the floor of a short program's d1 must not enlarge.
         """
-        policy = self._policy(self.bisection.policy)
+        policy = self.bisection.comparison_policy
         zone = policy.indifference_zone(row.metric)
         assert zone is not None
         shown = [
@@ -344,10 +359,6 @@ class _SearchState:
         scale = 2 if row.kind is RowKind.CREEP else 1
         narrowed = replace(zone, d1=max(zone.d0, scale * at_least), floor_d1=0.0)
         return replace(policy, metrics=(row.metric,), zones={**policy.zones, row.metric: narrowed})
-
-    def _policy(self, policy: Policy) -> Policy:
-        level = self.bisection.level
-        return replace(policy, exact=(), false_alarm=level, miss=level)
 
     def _result_of(self, comparison: VersionComparison) -> ComparisonResult | None:
         """The result of a comparison; `None` if it was not made, or withdrawn and may be tried again."""

@@ -20,7 +20,7 @@ suite_option = click.option(
 )
 seed_option = click.option(
     "--seed",
-    type=int,
+    type=click.IntRange(min=0),
     metavar="N",
     help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
 )

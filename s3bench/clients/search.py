@@ -18,6 +18,7 @@ from s3bench.clients.client import ClientSpec, FoundClient, is_same_version
 from s3bench.clients.interpreter import import_path, is_python, script_words
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
+from s3bench.system.home import expand_home
 
 _VERSION_TIMEOUT_S = 60.0
 
@@ -31,8 +32,8 @@ def programs_on_path(name: str, path: str) -> list[Path]:
 
 
 def given_path(spec: ClientSpec) -> Path:
-    """The requested path of the client, absolute."""
-    return Path(spec.path or "").expanduser().absolute()
+    """The requested path of the client, absolute. Raises `BadInput` if it begins with the `~user` of nobody."""
+    return expand_home(spec.path or "").absolute()
 
 
 def environment_at(path: Path) -> Path | None:

@@ -3,7 +3,8 @@
 Measured metrics (times, memory, throughput) are compared as ratios: the Hodges-Lehmann shift of their logarithms, with
 an interval from the exact Mann-Whitney test. Shares, such as the error rate, and figures of which one is 0 or less have
 no ratio: their difference is the shift of the plain values, by the same test, which uses ranks alone. Exact metrics
-(requests, bytes on the wire) are compared as counts. All others are shown without an outcome.
+(requests, bytes on the wire, page faults that read a disk) are compared as counts. All others are shown without an
+outcome.
 
 Outcomes are decided only when all rows are known: the more rows, the more of them differ by chance, so the p-values are
 adjusted together (Benjamini-Hochberg).
@@ -31,7 +32,7 @@ _ALPHA = 1 - CONFIDENCE
 _SEPARATION_RUNS_MAX = 25  # with more runs, the smallest possible p-value suffices for any number of rows
 _ROUNDING = 1 + 1e-9
 _EXACT = frozenset({
-    "wire.requests", "wire.retries", "wire.bytes_received", "wire.bytes_sent", "wire.part_size_max",
+    "major_faults", "wire.requests", "wire.retries", "wire.bytes_received", "wire.bytes_sent", "wire.part_size_max",
     "wire.checksums_verified",
 })  # fmt: skip
 
@@ -94,7 +95,7 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if self.change is not None and self.difference is None:
             return abs(math.log1p(self.change)) if self.change > -1 else math.inf
         before, after = self.baseline.median, self.other.median
-        if self.difference is None or before is None or after is None or before == after:
+        if before is None or after is None or before == after:
             return 0.0
         return abs(math.log(after) - math.log(before)) if min(before, after) > 0 else math.inf
 
@@ -211,7 +212,7 @@ def _with_outcome(each: ComparisonRow, p_adjusted: float, rows: int) -> Comparis
         return msgspec.structs.replace(each, outcome=outcome, word=_word(each), p_adjusted=p_adjusted)
     if excludes_zero and _is_separated(each):
         # The groups are completely separated: only the number of runs is too small.
-        detail = f"{_counts(each)}; {_runs_needed(_ALPHA / rows)} needed on each side to decide among {rows} rows"
+        detail = f"{_counts(each)}; {_runs_enough(_ALPHA / rows)} on each side are enough to decide among {rows} rows"
         return _with(each, ChangeOutcome.TOO_FEW, detail=detail, p_adjusted=p_adjusted)
     return _with(each, ChangeOutcome.NO_DETECTABLE_DIFFERENCE, p_adjusted=p_adjusted)
 
@@ -241,7 +242,7 @@ def _is_separated(each: ComparisonRow) -> bool:
 
 
 def _too_few(each: ComparisonRow) -> str:
-    return f"{_counts(each)}; {_runs_needed(_ALPHA)} needed on each side for a 95 % interval"
+    return f"{_counts(each)}; {_runs_enough(_ALPHA)} on each side are enough for a 95 % interval"
 
 
 def _counts(each: ComparisonRow) -> str:
@@ -250,8 +251,11 @@ def _counts(each: ComparisonRow) -> str:
 
 
 @lru_cache(maxsize=64)
-def _runs_needed(alpha: float) -> int:
-    """The fewest runs per group for which complete separation has a two-sided p-value of at most `alpha`."""
+def _runs_enough(alpha: float) -> int:
+    """The fewest runs per group for which complete separation has a two-sided p-value of at most `alpha`.
+
+    Fewer of one group are enough with more of the other.
+    """
     runs = 1
     while 2 / math.comb(2 * runs, runs) > alpha:
         runs += 1

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from s3bench.gate.detectable import with_detectable
-from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import ABOVE_D0, GateRow, RowKind, Verdict
@@ -94,7 +94,7 @@ def _decided(
     if errors:
         return Verdict.INVALID, errors
     if not any(row.pairs for row in deciding):
-        return Verdict.INCONCLUSIVE, ("no benchmark was measured on both sides",)
+        return Verdict.INCONCLUSIVE, _why_nothing_is_known(deciding, cells)
     open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind not in _NEVER_OPEN]
     if open_rows:
         counted = [row for row in deciding if row.kind is RowKind.INSTRUCTIONS]
@@ -109,6 +109,19 @@ def _decided(
     waived = sum(bool(row.waived_by) for row in deciding)
     words = f"{len(deciding)} rows" + (f", {waived} of them waived" if waived else "")
     return Verdict.PASS, (f"every change is below its limit: {words}",)
+
+
+def _why_nothing_is_known(deciding: Sequence[GateRow], cells: Sequence[CellEvidence]) -> tuple[str, ...]:
+    """The reasons where no row has figures of both sides."""
+    if not any(map(_is_measured, cells)):
+        return ("no benchmark was measured on both sides",)
+    reasons = tuple(f"{row.subject}: {row.reason}" for row in deciding if row.kind not in _NEVER_OPEN)
+    return reasons or ("no metric that decides was observed in any run",)
+
+
+def _is_measured(cell: CellEvidence) -> bool:
+    """Whether a benchmark was run or inspected on both sides."""
+    return cell.role is Role.BENCHMARK and all(cell.counted(side) or cell.inspections(side) for side in Side)
 
 
 def _control_faults(rows: Sequence[GateRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -185,10 +198,11 @@ def _without_texts(row: GateRow) -> GateRow:
     """The row without what does not decide: texts, and what former versions did not compute.
 
     These are what the test detects, the shares of its looks, the size of a change that was shown, limits of exact
-    metrics, and whether the sides are exchanged.
+    metrics and medians of their counts, and whether the sides are exchanged.
     """
     waived_by = bool(row.waived_by) * "waived"
     row = replace(row, reason="", warnings=(), waived_by=waived_by, alarm_shares=(), is_mirrored=False)
+    row = replace(row, changes=tuple(replace(change, medians=None) for change in row.changes))
     adjustment = row.adjustment and replace(row.adjustment, sigma=None)
     row = replace(row, detectable=None, detectable_small=None, adjustment=adjustment)
     if row.verdict in ABOVE_D0:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
 import msgspec
 
@@ -37,18 +38,27 @@ class Difference(StrEnum):
 
 
 class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One name whose count differs, with the minimum and maximum of each side."""
+    """One name whose count differs, with the minimum and maximum of each side.
+
+    `medians` are those of baseline and candidate; former records have none.
+    """
 
     name: str
     difference: Difference
     baseline: tuple[int, int]
     candidate: tuple[int, int]
+    medians: tuple[float, float] | None = None
 
     @property
     def increase(self) -> int:
         """The smallest increase from baseline to candidate; negative for a decrease."""
         if self.candidate[0] > self.baseline[1]:
             return self.candidate[0] - self.baseline[1]
+        return self.candidate[1] - self.baseline[0]
+
+    @property
+    def increase_max(self) -> int:
+        """The largest increase, from the least count of the baseline to the greatest of the candidate."""
         return self.candidate[1] - self.baseline[0]
 
 
@@ -183,10 +193,15 @@ def compare_counts(
             continue
         if not enough:
             difference = Difference.UNCONFIRMED
-        changes.append(CountChange(name=name, difference=difference, baseline=left, candidate=right))
+        medians = (median(_values(name, baseline)), median(_values(name, candidate)))
+        changes.append(CountChange(name=name, difference=difference, baseline=left, candidate=right, medians=medians))
     return tuple(changes)
 
 
 def _range(name: str, runs: Sequence[Counts]) -> tuple[int, int]:
-    values = [counts.get(name, 0) for counts in runs]
+    values = _values(name, runs)
     return min(values), max(values)
+
+
+def _values(name: str, runs: Sequence[Counts]) -> list[int]:
+    return [counts.get(name, 0) for counts in runs]

@@ -29,23 +29,48 @@ _NAMES_MAX = 5
 
 
 def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
-    """A row for every exact metric of the policy that was observed on either side."""
-    for name in policy.exact:
-        metric = EXACT_BY_NAME[name]
-        baseline, candidate = (counts_of(cell, metric, side) for side in Side)
-        if not baseline and not candidate:
-            continue
-        row = GateRow(benchmark=cell.title, metric=name, kind=RowKind.EXACT, pairs=min(len(baseline), len(candidate)))
-        if not baseline or not candidate:
-            side = Side.CANDIDATE if baseline else Side.BASELINE
-            yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
-            continue
-        limits = _page_limits(cell, metric, policy)
-        if limits is not None:
-            row = replace(row, d0=limits[0], d1=limits[1])
-        usual = median(_totals(baseline))
-        is_below = row.d1 is not None and median(_totals(candidate)) - usual < row.d1 * usual
-        yield _with_verdict(row, metric, _changes(cell, metric, limits), is_below=is_below)
+    """A row for every exact metric of the policy that was observed on either side.
+
+    Where counts alone decide, and some of them could not be observed because nothing was run for them, the first of
+    these has a row too: without one, the other benchmarks would decide for this one.
+    """
+    rows = [row for name in policy.exact if (row := _row(cell, EXACT_BY_NAME[name], policy)) is not None]
+    yield from rows
+    if policy.metrics or any(row.verdict is Verdict.INCONCLUSIVE for row in rows):
+        return
+    observed = {row.metric for row in rows}
+    missing = [name for name in policy.exact if name not in observed and not _is_measured(cell, EXACT_BY_NAME[name])]
+    if missing:
+        row = GateRow(benchmark=cell.title, metric=missing[0], kind=RowKind.EXACT)
+        yield replace(row, verdict=Verdict.INCONCLUSIVE, reason="not measured")
+
+
+def _row(cell: CellEvidence, metric: ExactMetric, policy: Policy) -> GateRow | None:
+    """The row of a metric; `None` if it was observed on neither side."""
+    baseline, candidate = (counts_of(cell, metric, side) for side in Side)
+    if not baseline and not candidate:
+        return None
+    pairs = min(len(baseline), len(candidate))
+    row = GateRow(benchmark=cell.title, metric=metric.name, kind=RowKind.EXACT, pairs=pairs)
+    if not baseline or not candidate:
+        side = Side.CANDIDATE if baseline else Side.BASELINE
+        return replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
+    limits = _page_limits(cell, metric, policy)
+    if limits is not None:
+        row = replace(row, d0=limits[0], d1=limits[1])
+    usual = median(_totals(baseline))
+    is_below = row.d1 is not None and median(_totals(candidate)) - usual < row.d1 * usual
+    return _with_verdict(row, metric, _changes(cell, metric, limits), is_below=is_below)
+
+
+def _is_measured(cell: CellEvidence, metric: ExactMetric) -> bool:
+    """Whether both sides were run for this metric. Documents have runs alone: what inspections show is left out there.
+
+    A live gate inspects a benchmark before its pairs.
+    """
+    if metric.needs_inspection:
+        return all(cell.inspections(side) or cell.counted(side) for side in Side)
+    return all(cell.counted(side) for side in Side)
 
 
 def unconfirmed(cell: CellEvidence, policy: Policy) -> tuple[ExactMetric, ...]:

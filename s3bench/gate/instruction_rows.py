@@ -141,7 +141,10 @@ def _range(counts: Sequence[int]) -> tuple[int, int]:
 
 def _more(counts: Mapping[Side, Sequence[int]]) -> CountChange:
     baseline, candidate = (_range(counts[side]) for side in Side)
-    return CountChange(name=INSTRUCTIONS, difference=Difference.MORE, baseline=baseline, candidate=candidate)
+    medians = (median(counts[Side.BASELINE]), median(counts[Side.CANDIDATE]))
+    return CountChange(
+        name=INSTRUCTIONS, difference=Difference.MORE, baseline=baseline, candidate=candidate, medians=medians
+    )
 
 
 def _counts(cell: CellEvidence) -> dict[Side, list[int]]:

@@ -240,6 +240,7 @@ class _LiveGate:
         on_time = [cell for cell in benchmarks if cell.evidence.identity not in self._late]
         yield from self._look_by_look(on_time, self._goals[:1])
         yield from self._most_decisive_first()
+        yield from self._inspect_late(benchmarks, warming)
 
     def _unless_over(self, progress: "_LookProgress") -> Iterator[GateStatus]:
         if self._rules.is_over(self._now()):
@@ -259,6 +260,14 @@ class _LiveGate:
         if self._inspector is not None:
             cell.inspect(self._inspector, INSPECTIONS)
             self._confirm(cell)
+
+    def _inspect_late(self, benchmarks: Sequence[LiveCell], progress: "_LookProgress") -> Iterator[GateStatus]:
+        """Inspect what was put off and got no pairs, as in a gate on inspections alone; the shortest come first."""
+        for cell in sorted(benchmarks, key=lambda cell: cell.pair_s):
+            if self._inspector is not None and cell.can_run and not cell.inspections[Side.BASELINE]:
+                yield from self._unless_over(progress)
+                yield self._status(progress)
+                self._inspect(cell)
 
     def _confirm(self, cell: LiveCell) -> None:
         """Run a benchmark untimed until its counts no longer differ, or are confirmed to."""

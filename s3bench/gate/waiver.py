@@ -6,7 +6,7 @@ import re
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.gate.exact_metric import EXACT_BY_NAME, Difference
+from s3bench.gate.exact_metric import EXACT_BY_NAME, CountChange, Difference
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.results.decoding import decode
 
@@ -18,7 +18,8 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `benchmark` and `metric` name the row as the table does, dimensions included; an empty benchmark is the row over all
     of them. `ceiling` is the largest worsening that is waived: a percentage such as `8%` of the estimate, or for an
-    exact metric the largest increase of each count; for counts that have limits in per cent, either.
+    exact metric the largest increase of each count. For a count that has limits in per cent it may be either, and is
+    compared with the increase of its median.
     `link` points at the decision, `expires` is the last valid day.
     """
 
@@ -40,12 +41,12 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def allows(self, row: GateRow) -> bool:
         """Whether the measured change is at most the ceiling."""
         number, percent = _parse_ceiling(self.ceiling)
-        more = [change for change in row.changes if change.difference is Difference.MORE]
-        if percent and row.kind is RowKind.EXACT:
-            return all(change.increase * 100 <= number * change.baseline[1] for change in more)
-        if percent:
+        if percent and row.kind is not RowKind.EXACT:
             return row.change is not None and abs(row.change) * 100 <= number
-        return all(change.increase <= number for change in more)
+        more = [change for change in row.changes if change.difference is Difference.MORE]
+        if not EXACT_BY_NAME[row.metric].has_relative_limits:
+            return all(change.increase_max <= number for change in more)
+        return all(_allows_median(change, number, is_percent=percent) for change in more)
 
 
 class _WaiverFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +80,12 @@ def check_waiver(waiver: Waiver, where: str) -> None:
     if not is_right:
         right = 'the largest increase of a count, such as "2"' if percent else 'a percentage, such as "8%"'
         raise BadInput(f"{where}.ceiling: {waiver.ceiling!r} does not fit {waiver.metric}", fix=f"write {right}")
+
+
+def _allows_median(change: CountChange, number: float, *, is_percent: bool) -> bool:
+    assert change.medians is not None, "a row that was computed here has them"
+    before, after = change.medians
+    return (after - before) * 100 <= number * before if is_percent else after - before <= number
 
 
 def _parse_ceiling(text: str) -> tuple[float, bool]:

@@ -11,6 +11,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from s3bench.errors import BadInput
+from s3bench.system.home import expand_home
 
 _FORM = "write postgresql://USER@HOST:PORT/DATABASE, with special characters in a password as %XX, or use ~/.pgpass"
 _POSTGRESQL = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
@@ -40,7 +41,7 @@ def parse_address(text: str | None, *, data_folder: Path) -> Address:
         return _of_file(data_folder / _FILE_NAME)
     if "://" in text:
         return _of_server(text)
-    path = Path(text).expanduser()
+    path = expand_home(text)
     if not text or path.is_dir():
         raise BadInput(f"--store {text}: a directory, not a file", fix=f"pass a file in it: {path / _FILE_NAME}")
     return _of_file(path)

@@ -4,16 +4,18 @@ Several processes can use a history at once. SQLite: a write-ahead log, so that 
 for each other (https://www.sqlite.org/wal.html), and BEGIN IMMEDIATE, so that a writing transaction cannot fail halfway
 because another was faster (https://www.sqlite.org/lang_transaction.html). The log is kept in files beside the database,
 also by readers; in a folder that is not writable a database without a log is opened as one that nobody changes
-(https://www.sqlite.org/uri.html, "immutable"). PostgreSQL: its default isolation, unique
-constraints and, for migrations, an advisory lock. A killed process leaves nothing half-written.
+(https://www.sqlite.org/uri.html, "immutable"). A file gets its log only after it was recognised as a history, so
+that no database of another program is changed. PostgreSQL: its default isolation, unique constraints and, for
+migrations, an advisory lock. A killed process leaves nothing half-written.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -27,9 +29,12 @@ from s3bench.history.tables import VERSION, VERSION_TABLE
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK_WAIT_S = 60
+_SQLITE_WAIT_S = 0.25
+"""How long SQLite itself waits for a lock: until it returns, Python cannot act on Ctrl-C."""
+
+_RETRY_S = 0.01
 _CONNECT_S = 15
-_WAL_ATTEMPTS = 100
-_WILL_WRITE = "s3bench_will_write"
+_WILL_WRITE, _WITHOUT_TRANSACTION = "s3bench_will_write", "s3bench_without_transaction"
 _SQLITE_HEADER = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat2.html, "The Database Header"
 _FILE_CODES = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
 _PRIMARY_CODE = 0xFF  # of an extended result code: https://www.sqlite.org/rescode.html
@@ -39,10 +44,11 @@ _ADVISORY_LOCK = int.from_bytes(b"s3bench", "big")  # any number that others har
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """An open database with tables of the current version."""
+    """An open database with tables of the current version; `is_unchanging`: a file that nobody changes meanwhile."""
 
     address: Address
     engine: Engine
+    is_unchanging: bool = False
 
     @property
     def is_sqlite(self) -> bool:
@@ -75,10 +81,11 @@ def open_database(address: Address, *, create: bool) -> Iterator[Database]:
     """
     if address.file is not None:
         _check_file(address.file, create=create)
+    is_unchanging = address.file is not None and not create and _is_unchanging(address.file)
     with _driver_errors_of(address):
-        engine = _engine(address, is_read=not create)
+        engine = _engine(address, is_unchanging=is_unchanging)
     try:
-        database = Database(address=address, engine=engine)
+        database = Database(address=address, engine=engine, is_unchanging=is_unchanging)
         _migrate(database, create=create)
         yield database
     finally:
@@ -105,14 +112,14 @@ def _no_history(name: str) -> BadInput:
     return BadInput(f"there is no history at {name} yet", fix="create it with: s3bench history add results.json")
 
 
-def _engine(address: Address, *, is_read: bool) -> Engine:
+def _engine(address: Address, *, is_unchanging: bool) -> Engine:
     if address.file is not None:
-        if is_read and _is_unchanging(address.file):
+        if is_unchanging:
             query = {"uri": "true", "mode": "ro", "immutable": "1"}
             engine = sa.create_engine(sa.URL.create("sqlite", database=address.file.as_uri(), query=query))
             event.listen(engine, "connect", _begin_explicitly)
         else:
-            engine = sa.create_engine(address.url, connect_args={"timeout": _LOCK_WAIT_S})
+            engine = sa.create_engine(address.url, connect_args={"timeout": _SQLITE_WAIT_S})
             event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -132,23 +139,49 @@ def _begin_explicitly(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Disable implicit transactions, and set the pragmas of the connection and the file."""
+    """Disable implicit transactions, and set the pragmas of the connection."""
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")  # committed documents survive a power cut
-    for _ in range(_WAL_ATTEMPTS):
-        # If two processes open a new file at once, one gets "locked" immediately despite the busy timeout. Beginning a
-        # transaction does wait, and then the other one has set the mode.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
-            return
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
+    # Committed documents survive a power cut. This pragma reads the tables' definitions, and may have to wait.
+    _when_unlocked(lambda: connection.execute("PRAGMA synchronous = FULL"))
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    will_write = connection.get_execution_options().get(_WILL_WRITE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if will_write else "BEGIN")
+    """Begin a transaction and take its lock, which is all that a transaction may have to wait for."""
+    options = connection.get_execution_options()
+    if options.get(_WITHOUT_TRANSACTION, False):
+        return
+    _when_unlocked(lambda: _lock(connection, will_write=options.get(_WILL_WRITE, False)))
+
+
+def _lock(connection: Connection, *, will_write: bool) -> None:
+    if will_write:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        return
+    connection.exec_driver_sql("BEGIN")
+    connection.exec_driver_sql("SELECT 1 FROM sqlite_master LIMIT 1").close()
+
+
+def _when_unlocked(act: Callable[[], object]) -> None:
+    """Do what needs a lock of SQLite, again and again for up to a minute while another process holds it."""
+    ends_s = monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            act()
+        except (OperationalError, sqlite3.OperationalError) as error:
+            cause = error.orig if isinstance(error, OperationalError) else error
+            if _sqlite_code(cause) != sqlite3.SQLITE_BUSY or monotonic() >= ends_s:
+                raise
+        else:
+            return
+        sleep(_RETRY_S)
+
+
+def _keep_log(database: Database) -> None:
+    """Let a SQLite history have a write-ahead log from now on."""
+    options = {_WITHOUT_TRANSACTION: True}
+    with _driver_errors_of(database.address), database.engine.connect().execution_options(**options) as connection:
+        _when_unlocked(lambda: connection.exec_driver_sql("PRAGMA journal_mode = WAL").close())
 
 
 def _migrate(database: Database, *, create: bool) -> None:
@@ -156,14 +189,16 @@ def _migrate(database: Database, *, create: bool) -> None:
     with database.reading() as connection:
         version = _version(connection, database.address)
         is_empty = version is None and not sa.inspect(connection).get_table_names()
-    if version == VERSION:
-        return
-    if version is None and not create:
-        raise _no_history(database.address.name)
     if version is None and database.is_sqlite and not is_empty:
         raise BadInput(
             f"{database.address} is not a history", "it is another kind of database", "pass another file with --store"
         )
+    if version is None and not create:
+        raise _no_history(database.address.name)
+    if database.is_sqlite and not database.is_unchanging:
+        _keep_log(database)
+    if version == VERSION:
+        return
     with database.writing() as connection:
         if not database.is_sqlite:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
@@ -208,7 +243,7 @@ def _driver_errors_of(address: Address) -> Iterator[None]:
 
 def _remedy(address: Address, error: SQLAlchemyError) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else None
-    code = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    code = _sqlite_code(cause)
     if code == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == _DISK_FULL:
         return "free space on the disk of the history, then repeat the command"
     if address.file is not None and code in _FILE_CODES:
@@ -217,3 +252,9 @@ def _remedy(address: Address, error: SQLAlchemyError) -> str:
             "while it is open"
         )
     return "try again when it is reachable" if isinstance(error, OperationalError) else ""
+
+
+def _sqlite_code(error: BaseException | None) -> int:
+    """The primary result code of SQLite; 0 of another driver's error."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & _PRIMARY_CODE

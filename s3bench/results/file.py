@@ -59,8 +59,8 @@ def check_output(path: Path, *, force: bool, if_it_exists: str = "pass another f
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise BadInput(
             f"cannot write to {path}: it is not a regular file",
-            "the document is replaced after every benchmark",
-            "remove -o to print the results to stdout",
+            "what is written replaces the file that was there",
+            "pass the name of a file, or leave out the option",
         )
     if status is not None and not force:
         raise BadInput(f"{path} exists; it will not be overwritten", fix=if_it_exists)

@@ -232,6 +232,5 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 def _are_apart(before: Sequence[float], after: Sequence[float]) -> bool:
     """Whether the values on the two sides of a change hardly overlap (the probability of superiority)."""
-    higher = np.subtract.outer(np.array(after), np.array(before)) > 0
-    share = float(higher.mean())
-    return max(share, 1 - share) >= _APART
+    differences = np.subtract.outer(np.array(after), np.array(before))
+    return max(float((differences > 0).mean()), float((differences < 0).mean())) >= _APART

@@ -20,8 +20,8 @@ from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
 from s3bench.tune.preference import TOLERANCE
-from s3bench.tune.race import MEMORY_MARGIN, RUNS_MIN, find_leaders
-from s3bench.tune.recipe import recipes_of
+from s3bench.tune.race import FAILURES_MAX, MEMORY_MARGIN, RUNS_MIN, find_leaders
+from s3bench.tune.recipe import Recipe, recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study
@@ -68,7 +68,7 @@ class _Conclusion:
         reference, finalists = self._state.reference, self._state.finalists if self._state.reference else None
         if reference is None or finalists is None:
             raise self._nothing_found()
-        if self._is_default_alone:
+        if self._has_defaults_alone:
             raise self._too_short()
         header = self._header
         candidate, runner_up = finalists.winner, self._state.runner_up
@@ -93,7 +93,7 @@ class _Conclusion:
             runner_up=None if runner_up is None else self.figures(runner_up),
             gain=gain,
             lead=None if runner_up is None else self._change(candidate, runner_up),
-            recipes=recipes_of(recommended),
+            recipes=self._recipes(recommended),
             clients=tuple(self._clients(table)),
             table=table,
             pareto=tuple(figures.setting for figures in pareto_front(table, best)),
@@ -219,11 +219,18 @@ class _Conclusion:
         )
 
     @property
-    def _is_default_alone(self) -> bool:
-        """Whether there was no time for another setting; where nothing is expected of others, the default runs more."""
+    def _has_defaults_alone(self) -> bool:
+        """Whether there was no time for anything but the defaults, nor to verify which client's are the best.
+
+        Where nothing is expected of other settings, the defaults run more often. Those of several clients are a result
+        so far while the study goes on.
+        """
         estimates = self._state.evidence.estimates()
-        is_alone = [each.setting for each in estimates] == [self._state.reference] and estimates[0].runs < RUNS_MIN
-        return is_alone and len(self._state.space.starts()) > 1
+        if not all(each.setting.is_default for each in estimates) or estimates[0].runs >= RUNS_MIN:
+            return False
+        has_others = any(not setting.is_default for setting in self._state.space.starts())
+        is_compared = bool(self._state.of(Stage.VERIFICATION)) or (len(estimates) > 1 and not self._is_over)
+        return has_others and not is_compared
 
     def _too_short(self) -> NothingFound:
         return self._too_little_time() if self._is_over else self._unfinished()
@@ -270,17 +277,24 @@ class _Conclusion:
     def _clients(self, table: Sequence[SettingFigures]) -> Iterator[ClientBest]:
         for client in self._header.clients:
             default = self.figures(Setting(client=client))
-            own = [figures for figures in table if figures.setting.client == client and figures.runs]
-            best = next((figures for figures in own if self._state.keeps_memory(figures.setting)), default)
-            recipes = recipes_of(best.setting) if self._state.keeps_memory(best.setting) else ()
+            own = (figures for figures in table if figures.setting.client == client)
+            best = next((figures for figures in own if figures.setting in self._state.running), default)
+            is_usable = self._state.keeps_memory(best.setting) and best.failures < FAILURES_MAX
+            recipes = self._recipes(best.setting) if is_usable else ()
             yield ClientBest(client=client, default=default, best=best, recipes=recipes)
+
+    def _recipes(self, setting: Setting) -> tuple[Recipe, ...]:
+        return recipes_of(setting, self._header.version_of(setting.client))
 
     def _predictions(
         self, setting: Setting, others: Sequence[tuple[Workload, NetworkModel | None]]
     ) -> Iterator[Prediction]:
+        """None for a live endpoint, of whose link nothing is known."""
+        if self._network is None:
+            return
         own = [trial for trial in self._trials if trial.setting.client == setting.client]
         model = fit(own, self._header.workload, self._network)
-        if model is None or self._network is None:
+        if model is None:
             return
         if not others:
             yield from predict_others(model, setting, self._header.workload, self._network)

@@ -40,39 +40,36 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reservations: tuple[str, ...] = ()
 
 
-def predict(model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel | None) -> Prediction:
+def predict(model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel) -> Prediction:
     """The time of one run, with its range: the 90th percentile of the model's error as a factor either way.
 
-    For another workload or link the error is at least `EXTRAPOLATION_P90`. Without `network` the link is the one that
-    the model was fitted to.
+    For another workload or link the error is at least `EXTRAPOLATION_P90`.
     """
     time_s = model.predict(setting, workload, network)
-    is_elsewhere = (workload, network or model.network) != (model.workload, model.network)
+    is_elsewhere = (workload, network) != (model.workload, model.network)
     factor = 1 + (max(model.error_p90, EXTRAPOLATION_P90) if is_elsewhere else model.error_p90)
     return Prediction(
         workload=workload,
-        network=_name(network or model.network),
+        network=_name(network),
         setting=setting,
         time_s=time_s,
         low_s=time_s / factor,
         high_s=time_s * factor,
-        reservations=tuple(_caveats(model, setting, workload, network or model.network)),
+        reservations=tuple(_caveats(model, setting, workload, network)),
     )
 
 
 def predict_others(
-    model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel | None
+    model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel
 ) -> tuple[Prediction, ...]:
     """The same setting for half and ten times the size, for ten times the files, and on other instance types.
 
     Files of different sizes are only multiplied.
-
-    Without a network model there are no instance types, since the share of the link in the time is unknown.
     """
     sizes = () if workload.sizes else (max(1, workload.size_bytes // 2), workload.size_bytes * _TIMES)
     others = [msgspec.structs.replace(workload, size_bytes=size) for size in sizes]
     others.append(workload.times(_TIMES))
-    links = [] if network is None else [parse_network(PREFIX + name) for name in INSTANCES]
+    links = [parse_network(PREFIX + name) for name in INSTANCES]
     return (
         *(predict(model, setting, other, network) for other in others),
         *(predict(model, setting, workload, link) for link in links if link.text != _name(network)),
@@ -85,20 +82,18 @@ def _chooses_parts(setting: Setting, workload: Workload) -> bool:
     return default is None and setting.value_of(ParameterRole.PART) is None
 
 
-def _name(network: NetworkModel | None) -> str:
-    return "the same link" if network is None else network.text or "no limits"
+def _name(network: NetworkModel) -> str:
+    return network.text or "no limits"
 
 
-def _caveats(model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel | None) -> Iterator[str]:
+def _caveats(model: TransferModel, setting: Setting, workload: Workload, network: NetworkModel) -> Iterator[str]:
     if network != model.network:
         yield "assuming the CPU of this machine"
-    if network is not None and model.network is None:
-        yield "the latency of the measured link is unknown and is added to that of this one"
     if workload.files > 1 and model.workload.files == 1:
         yield "the cost per file was not measured"
     if _chooses_parts(setting, workload) and workload != model.workload:
         yield "the client chooses its part size by itself; it is assumed to be as measured here"
-    if network is not None and any((network.error_rate, network.reset_rate, network.stall_rate)):
+    if any((network.error_rate, network.reset_rate, network.stall_rate)):
         yield "errors, resets and stalls of the link are not modelled"
-    if network is not None and (network.writes_per_s or network.reads_per_s):
+    if network.writes_per_s or network.reads_per_s:
         yield "request-rate limits are not modelled"

@@ -16,7 +16,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     lines: tuple[str, ...]
 
 
-def recipes_of(setting: Setting) -> tuple[Recipe, ...]:
-    """What makes `setting` hold. Parameters that keep their defaults are not written."""
-    recipe = setting.descriptor.tuning.recipe(setting.client.partition("@")[2], dict(setting.values))
+def recipes_of(setting: Setting, version: str = "") -> tuple[Recipe, ...]:
+    """What makes `setting` hold. Parameters that keep their defaults are not written.
+
+    `version` is that of the client, whose label may be a path; without it the label tells it.
+    """
+    recipe = setting.descriptor.tuning.recipe(version or setting.client.partition("@")[2], dict(setting.values))
     return (Recipe(setting=setting, where=recipe.where, lines=recipe.lines),)

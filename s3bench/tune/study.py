@@ -4,9 +4,10 @@ The first line is the `Header`, every other one a `Trial`. The result depends on
 be concluded again, and continued after an interruption.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import BadInput
 from s3bench.results.decoding import decode
+from s3bench.results.document import Client
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.versioned import decode_versioned
 from s3bench.s3.network.model import parse_network
@@ -54,8 +56,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The subject and the options of a study.
 
     `network` is the network model as given, `None` with a live endpoint, which `endpoint_url` and `bucket` name;
-    `endpoint` describes the endpoint in words. `clients` are labels in the order of `--clients`. `max_memory_bytes`
-    bounds the peak memory of a recommended setting, `budget_s` the time of all trials.
+    `endpoint` describes the endpoint in words. `clients` are labels in the order of `--clients`; `programs` is what was
+    found for each, with a digest of its files, and empty in former studies. `max_memory_bytes` bounds the peak memory
+    of a recommended setting, `budget_s` the time of all trials.
     """
 
     study_version: int = STUDY_VERSION
@@ -65,6 +68,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     machine: dict[str, Any]
     workload: Workload
     clients: tuple[str, ...]
+    programs: tuple[Client, ...] = ()
     network: str | None
     endpoint: str
     endpoint_url: str | None = None
@@ -78,6 +82,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     disk: DiskSpeed | None = None
     no_disk: bool = False
     warnings: tuple[str, ...] = ()
+
+    def version_of(self, client: str) -> str:
+        """The version of a client, by its label; empty in former studies."""
+        return next((program.version for program in self.programs if program.label == client), "")
 
     def check(self) -> None:
         """Raise `BadInput` for an unknown client or network model, and for prices at which a run may cost nothing."""
@@ -101,10 +109,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of one setting: its measurement, or why there is none.
 
-    `block` numbers the rounds of a stage; the runs of one block were made next to each other, in random order, and are
-    compared with each other. `took_s` is the time of the run and its preparation. `was_capped`: the run was ended
-    because it took longer than `cap_s`. `set_up_s` is the time before the first run of a session: finding clients,
-    measuring the disk, making files.
+    `block` numbers the rounds of a stage; the runs of one block were made next to each other, in one session and in
+    random order, and are compared with each other. (Probes are not compared, and may be of several sessions.) `took_s`
+    is the time of the run and its preparation. `was_capped`: the run was ended because it took longer than `cap_s`.
+    `set_up_s` is the time before the first run of a session: finding clients, measuring the disk, making files.
     """
 
     number: int
@@ -146,7 +154,10 @@ def encode_line(item: Header | Trial) -> bytes:
 
 
 def parse_study(content: bytes, *, source: str) -> Study:
-    """Parse a study file. An unfinished last line, of a killed process, is left out. Raises `BadInput`."""
+    """Parse a study file. An unfinished last line, of a killed process, is left out. Raises `BadInput`.
+
+    A block that a former s3bench finished in another session becomes two.
+    """
     lines = content.split(b"\n")
     whole, rest = lines[:-1], lines[-1]
     del rest
@@ -173,7 +184,23 @@ def parse_study(content: bytes, *, source: str) -> Study:
         with _located(f"{source}, line {number}"):
             header.check_trial(trial)
         trials.append(trial)
-    return Study(header=header, trials=tuple(trials))
+    return Study(header=header, trials=_in_blocks_of_one_session(trials))
+
+
+def _in_blocks_of_one_session(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """The same trials; where a block has runs of several sessions, blocks are numbered anew, one for each session."""
+    sessions = accumulate(trial.set_up_s > 0 for trial in trials)
+    blocks = [
+        (trial.stage, trial.block, 0 if trial.stage is Stage.PROBE else session)
+        for trial, session in zip(trials, sessions, strict=True)
+    ]
+    if len(set(blocks)) == len({(stage, number) for stage, number, _ in blocks}):
+        return tuple(trials)
+    ordered = {stage: [block for block in dict.fromkeys(blocks) if block[0] is stage] for stage in Stage}
+    numbers = {block: number for own in ordered.values() for number, block in enumerate(own)}
+    return tuple(
+        msgspec.structs.replace(trial, block=numbers[block]) for trial, block in zip(trials, blocks, strict=True)
+    )
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cached_property
 
 from s3bench.tune.candidates import Candidates, search_model_of
@@ -41,6 +43,31 @@ class StudyPlan:
         if (probes := self._probes()) is not None or self._state.reference is None:
             return probes
         return self._search() or self._verification()
+
+    def rest_of(self, cut: RunBlock) -> RunBlock | None:
+        """The runs that are missing in `cut`, in which the trials end; `None` if there are none, or pairs are cut.
+
+        They are a block of their own, since the others were made some time ago. Probes are not compared, and stay one.
+        """
+        done = {trial.setting for trial in self._state.of(cut.stage) if trial.block == cut.number}
+        left = [run for run in cut.runs if run.setting not in done]
+        match cut.stage:
+            case Stage.PROBE:
+                return replace(cut, runs=tuple(left)) if left else None
+            case Stage.SEARCH:
+                again = [PlannedRun(setting=setting) for setting in self._connecting(done) if left]
+                return self._block(cut.stage, [*again, *left])
+        return None
+
+    def _connecting(self, done: AbstractSet[Setting]) -> tuple[Setting, ...]:
+        """The setting of `done` that runs again with those that are left, so that all of them are comparable.
+
+        That is the default, which runs in every block while the gain is uncertain, or else the best one.
+        """
+        if self._state.default in done:
+            return (self._state.default,)
+        whole = (each.setting for each in self._state.evidence.estimates() if each.runs)
+        return tuple(setting for setting in whole if setting in done)[:1]
 
     def _block(self, stage: Stage, runs: Sequence[PlannedRun]) -> RunBlock | None:
         """A block of `runs` in random order."""
@@ -224,7 +251,7 @@ class StudyPlan:
         While there is nothing to verify, the search has the whole budget.
         """
         budget_s, settings = self._header.budget_s, self._state.compared()
-        if self._state.leaders is None:
+        if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return budget_s
         if self._state.is_gain_clear:
             every_s = self._first_look_s(settings)
@@ -257,9 +284,9 @@ class StudyPlan:
         settings = self._state.compared()
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        pair, pairs = settings[:2], self._state.blocks_of(settings[1])
+        pair, pairs = settings[:2], self._state.pairs_of(settings[1])
         is_short = pairs < PAIRS_MIN
-        may_overrun = is_short and pairs == self._state.next_number(Stage.VERIFICATION)
+        may_overrun = is_short and pairs == len(self._state.rounds)
         if self._is_over(pair, OVERRUN if may_overrun else 1.0):
             return None
         also = tuple(self._with_time_for(pair, settings[2:]))
@@ -269,10 +296,10 @@ class StudyPlan:
 
     def _with_time_for(self, pair: Sequence[Setting], others: Sequence[Setting]) -> Iterator[Setting]:
         """Those of `others` for which `PAIRS_MIN` rounds with `pair` fit the time before the first look."""
-        rounds = max(self._state.looks.first - self._state.blocks_of(pair[1]), 0) + 1
+        rounds = max(self._state.looks.first - self._state.pairs_of(pair[1]), 0) + 1
         ends_s = self._state.spent_s() + rounds * self._round_s(pair)
         for setting in others:
-            rounds_left = PAIRS_MIN - self._state.blocks_of(setting)
+            rounds_left = PAIRS_MIN - self._state.pairs_of(setting)
             ends_s += (rounds_left + (rounds_left == PAIRS_MIN)) * self._state.took_s(setting)
             if ends_s <= OVERRUN * self._header.budget_s or rounds_left < PAIRS_MIN:
                 yield setting

@@ -49,7 +49,8 @@ class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One client at its defaults and at its best setting of the search; only `StudyResult.recommended` is verified.
 
-    If no setting of the client surely keeps the memory limit, `best` is the default, and there are no `recipes`.
+    If all settings of the client keep failing or may exceed the memory limit, `best` is the default, and if that does
+    so too, there are no `recipes`.
     """
 
     client: str

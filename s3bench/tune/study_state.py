@@ -1,7 +1,7 @@
 """What the trials of a study show so far: which settings lead, what the verification tells, what time was spent."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -40,7 +40,7 @@ class Finalists:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyState:
-    """The state of the study that `header` begins, after `trials`, which are complete blocks.
+    """The state of the study that `header` begins, after `trials`.
 
     `whole_space` is the space that was given. `is_final`: the study has ended, its verification had no verdict at its
     last look, and it never ended before.
@@ -103,10 +103,11 @@ class StudyState:
 
     def _may_win(self, setting: Setting) -> bool:
         """Whether `setting` is in the running by all of its runs, or is the default and keeps the memory limit."""
-        return setting in self._running or (setting == self.reference and self.keeps_memory(setting))
+        return setting in self.running or (setting == self.reference and self.keeps_memory(setting))
 
     @cached_property
-    def _running(self) -> frozenset[Setting]:
+    def running(self) -> frozenset[Setting]:
+        """The settings in the running for first place by all runs of search and verification."""
         return frozenset(each.setting for each in race.contenders(self.measured, keeps=self.keeps_memory))
 
     @cached_property
@@ -152,7 +153,7 @@ class StudyState:
     def _verified(self) -> tuple[SettingEstimate, ...]:
         """The estimates of the settings with enough pairs to be recommended."""
         every = self.contenders(self.measured)
-        return tuple(each for each in every if self.blocks_of(each.setting) >= PAIRS_MIN)
+        return tuple(each for each in every if self.pairs_of(each.setting) >= PAIRS_MIN)
 
     def _preferred_by_search(self, winner: Setting) -> Setting:
         found = self.contenders(self.evidence)
@@ -177,7 +178,7 @@ class StudyState:
         first = preferred((known, *challengers), self.default)
         ranked = (fastest, first.setting, *(each.setting for each in challengers), found.runner_up)
         every = dict.fromkeys(ranked)
-        still = (each for each in every if each is not None and each != winner and self.blocks_of(each) < PAIRS_MIN)
+        still = (each for each in every if each is not None and each != winner and self.pairs_of(each) < PAIRS_MIN)
         return tuple(islice(still, CHALLENGERS_MAX))
 
     def contenders(self, evidence: TrialEvidence) -> Iterator[SettingEstimate]:
@@ -217,9 +218,8 @@ class StudyState:
 
         Its result may have spent the rest of the error. Ctrl-C spends nothing, but the trials do not tell it.
         """
-        rounds = {trial.block for trial in self.of(Stage.VERIFICATION)}
         resumed = (trial for trial in self.of(Stage.VERIFICATION) if trial.set_up_s > 0)
-        return any(sum(each < trial.block for each in rounds) >= PAIRS_MIN for trial in resumed)
+        return any(sum(each < trial.block for each in self.rounds) >= PAIRS_MIN for trial in resumed)
 
     @cached_property
     def is_gain_clear(self) -> bool:
@@ -252,9 +252,28 @@ class StudyState:
         """The number of the next block of one stage."""
         return 1 + max((trial.block for trial in self.of(stage)), default=-1)
 
-    def blocks_of(self, setting: Setting) -> int:
-        """The number of blocks of the verification with `setting`."""
-        return sum(trial.setting == setting for trial in self.of(Stage.VERIFICATION))
+    def pairs_of(self, setting: Setting) -> int:
+        """The number of blocks of the verification in which `setting` ran next to the default."""
+        return len(self._paired_blocks.get(setting, ()))
+
+    @property
+    def rounds(self) -> frozenset[int]:
+        """The blocks of the verification in which any setting ran next to the default."""
+        return frozenset().union(*self._paired_blocks.values())
+
+    @cached_property
+    def _paired_blocks(self) -> Mapping[Setting, set[int]]:
+        """By setting, the blocks of the verification in which it ran next to the default.
+
+        One that was interrupted may have a run of only one of the two.
+        """
+        verification = self.of(Stage.VERIFICATION)
+        with_default = {trial.block for trial in verification if trial.setting == self.reference}
+        blocks: dict[Setting, set[int]] = {}
+        for trial in verification:
+            if trial.setting != self.reference and trial.block in with_default:
+                blocks.setdefault(trial.setting, set()).add(trial.block)
+        return blocks
 
     def spent_s(self) -> float:
         """The time of all trials."""

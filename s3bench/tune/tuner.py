@@ -69,12 +69,15 @@ class Tuner:
     _planned: list[tuple[tuple[Trial, ...], RunBlock | None]] = field(default_factory=list, init=False, repr=False)
 
     def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
-        """The rest of the block in which `trials` end, or the next block; `None` when the study is complete."""
+        """The next block; what an interruption left of the block in which `trials` end comes first.
+
+        `None` when the study is complete.
+        """
         if trials and self.left_s(trials) <= 0:
             return None
-        return self._rest_of_block(trials) or self._plan(tuple(trials))
+        return self._rest_of_block(tuple(trials)) or self._plan(tuple(trials))
 
-    def _rest_of_block(self, trials: Sequence[Trial]) -> RunBlock | None:
+    def _rest_of_block(self, trials: tuple[Trial, ...]) -> RunBlock | None:
         """The runs that are missing in the block in which `trials` end.
 
         `None` if it is complete, and if it would not be planned now: the study continues with another budget.
@@ -83,12 +86,11 @@ class Tuner:
             return None
         stage, number = trials[-1].stage, trials[-1].block
         before = tuple(trial for trial in trials if (trial.stage, trial.block) != (stage, number))
-        block = self._plan(before)
+        begins_session = trials[len(before)].set_up_s > 0
+        block = self.next_block(before) if begins_session else self._plan(before)
         if block is None or (block.stage, block.number) != (stage, number):
             return None
-        done = {trial.setting for trial in trials[len(before) :]}
-        left = tuple(run for run in block.runs if run.setting not in done)
-        return replace(block, runs=left) if left else None
+        return StudyPlan(self.state(trials)).rest_of(block)
 
     def _plan(self, trials: tuple[Trial, ...]) -> RunBlock | None:
         """The block after `trials`. The last one is kept: during its runs every call asks for it again."""
@@ -97,7 +99,7 @@ class Tuner:
         return self._planned[0][1]
 
     def state(self, trials: tuple[Trial, ...]) -> StudyState:
-        """The state of the study after `trials`, which are complete blocks."""
+        """The state of the study after `trials`."""
         return StudyState(header=self.header, whole_space=self.space, trials=trials)
 
     def can_continue(self, trials: Sequence[Trial]) -> bool:

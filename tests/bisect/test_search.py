@@ -417,7 +417,32 @@ def test_a_step_that_is_nearer_to_the_change_than_to_none_is_no_unchanged() -> N
 
 def test_bad_searches_are_refused_before_anything_runs() -> None:
     with pytest.raises(BadInput, match="at least two versions"):
-        bisection(1).check()
+        bisection(1).check(1)
     with pytest.raises(BadInput, match="too few to show any change"):
-        bisection(policy=replace(POLICY, looks=Looks(pairs=(2, 4)))).check()
-    bisection().check()
+        bisection(policy=replace(POLICY, looks=Looks(pairs=(2, 4)))).check(1)
+    bisection().check(1)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "metrics", "benchmarks_max"), [((8,), (TIME,), 1), ((10,), (TIME,), 7), ((12,), (TIME, MEMORY), 30)]
+)
+def test_pairs_with_which_no_change_could_be_shown_among_so_many_benchmarks_are_refused(
+    pairs: tuple[int, ...], metrics: tuple[str, ...], benchmarks_max: int
+) -> None:
+    asked = bisection(3, policy=replace(POLICY, looks=Looks(pairs=pairs), metrics=metrics))
+
+    def ends(benchmarks: int) -> ComparisonResult:
+        comparison = asked.next(())
+        assert isinstance(comparison, VersionComparison)
+        cells = [
+            replace(paired(ratios(0.3, 0.001, pairs[-1], turn=turn), ratios(0.3, 0.001, pairs[-1])), name=f"{turn}")
+            for turn in range(benchmarks)
+        ]
+        return comparison_result(comparison, cells)
+
+    asked.check(benchmarks_max)
+    assert ends(benchmarks_max).outcome is ComparisonOutcome.CHANGED
+    with pytest.raises(BadInput, match="too few to show any change") as caught:
+        asked.check(benchmarks_max + 1)
+    assert f"of {benchmarks_max + 1} benchmarks" in caught.value.why
+    assert ends(benchmarks_max + 1).outcome is not ComparisonOutcome.CHANGED

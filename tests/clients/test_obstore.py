@@ -1,8 +1,18 @@
 """obstore: its settings from the config, and what the tuner knows of it."""
 
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from threading import Barrier
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
 import pytest
 
 from s3bench.clients.obstore.settings import obstore_settings
+from s3bench.clients.obstore.tuning import TUNING
+from s3bench.clients.registry import known_client
+from s3bench.clients.tuning.client_tuning import Habits
 from s3bench.clients.tuning.parameter import MIB
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
@@ -56,6 +66,53 @@ def test_what_the_tuner_sets_is_what_the_backend_gets() -> None:
 def test_the_recipe_has_a_line_for_each_direction(values: dict[str, int], upload: str, download: str) -> None:
     (made,) = recipes_of(Setting.of("obstore", values))
     assert made.lines[-2:] == (f"# upload: {upload}", f"# download: {download}")
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Our backend, on an obstore of which only `get_range` is there: it answers when twelve requests are in flight."""
+    together = Barrier(12, timeout=5)
+
+    def get_range(_store: object, _where: str, *, start: int, end: int) -> bytes:
+        together.wait()
+        return bytes([start]) * (end - start)
+
+    fakes: dict[str, dict[str, Any]] = {
+        "obstore": {"get_range": get_range},
+        "obstore.store": {"S3Store": lambda *_, **__: None},
+        "s3bench_probe": {},
+        "s3bench_probe.milestones": {"MilestoneLog": object},
+        "s3bench_probe.transfers": {"Object": object},
+    }
+    for name, members in fakes.items():
+        module = ModuleType(name)
+        module.__dict__.update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    driver = known_client("obstore").driver
+    assert driver is not None
+    spec = spec_from_file_location("obstore_backend", driver / "s3bench_driver_backend.py")
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_each_file_is_downloaded_in_as_many_parts_at_once_as_the_tuner_takes_for_granted(
+    backend: ModuleType, tmp_path: Path
+) -> None:
+    values = {"chunk_size": 2, "max_concurrency": 4, "threads": 3}
+    files = Workload(action=Action.DOWNLOAD, size_bytes=8, files=3)
+    assert TUNING.requests_at_once(values, files, 4, Habits()) == 12
+    request = {"settings": values, "endpoint_url": "http://x", "region": "r", "ca_bundle": None}
+    item, milestones = SimpleNamespace(where="k", size_bytes=8), SimpleNamespace(mark=lambda _: None)
+    with backend.make_backend(request, milestones) as transfers:
+        downloads = [transfers.download("b", item, str(tmp_path / f"{number}")) for number in range(3)]
+        for each in downloads:
+            each.result()
+    assert {path.read_bytes() for path in tmp_path.iterdir()} == {b"\0\0\2\2\4\4\6\6"}
 
 
 def test_a_key_that_is_no_setting_is_refused() -> None:

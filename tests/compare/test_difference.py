@@ -8,7 +8,7 @@ from numpy.random import default_rng
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow, compare_metric, with_outcomes
 from s3bench.compare.matching import GroupResult, MatchedBenchmark
 from s3bench.compare.sample import MetricFigures
-from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.metrics import METRICS, METRICS_BY_NAME, Direction
 from tests.compare.documents import BASE, result, slower
 
 SUBJECT = MatchedBenchmark(
@@ -78,12 +78,12 @@ def test_equal_figures_are_no_difference_exactly() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "detail"),
     [
-        ((1.0, 1.1), (2.0, 2.1), "n=2; 4 needed on each side for a 95 % interval"),
-        ((1.0, 1.1), (2.0, 2.1, 2.2), "n=2 and 3; 4 needed on each side for a 95 % interval"),
+        ((1.0, 1.1), (2.0, 2.1), "n=2; 4 on each side are enough for a 95 % interval"),
+        ((1.0, 1.1), (2.0, 2.1, 2.2), "n=2 and 3; 4 on each side are enough for a 95 % interval"),
         ((1.0,), (), "n=1 and 0; nothing to compare with"),
     ],
 )
-def test_too_few_runs_say_how_many_are_needed(first: tuple[float, ...], second: tuple[float, ...], detail: str) -> None:
+def test_too_few_runs_say_how_many_are_enough(first: tuple[float, ...], second: tuple[float, ...], detail: str) -> None:
     row = held("total_time", first, second)
     assert (row.outcome, row.word, row.detail) == (ChangeOutcome.TOO_FEW, "too few runs", detail)
     assert row.low is row.high is row.p is None
@@ -94,13 +94,20 @@ def test_four_runs_on_each_side_are_enough_for_one_row() -> None:
     assert held("total_time", BASE[:3], slower(BASE[:4], 1.5)).outcome is ChangeOutcome.TOO_FEW
 
 
+@pytest.mark.parametrize(("fewer", "more"), [(3, 5), (2, 8)])
+def test_fewer_runs_on_one_side_decide_with_more_on_the_other(fewer: int, more: int) -> None:
+    runs = tuple(1 + number / 100 for number in range(more))
+    assert held("total_time", runs[:fewer], slower(runs, 1.5)).outcome is ChangeOutcome.WORSE
+    assert held("total_time", slower(runs, 1.5), runs[:fewer]).outcome is ChangeOutcome.BETTER
+
+
 def test_among_many_rows_four_runs_are_too_few_and_it_is_reported() -> None:
     metric = METRICS_BY_NAME["total_time"]
     still = [compare_metric(SUBJECT, metric, figures(1.0, 3.0, 2.0, 4.0), figures(1.5, 3.5, 2.5, 0.5))] * 19
     clear = compare_metric(SUBJECT, metric, figures(*BASE[:4]), figures(*slower(BASE[:4], 1.5)))
     row = with_outcomes([*still, clear])[-1]
     assert row.outcome is ChangeOutcome.TOO_FEW
-    assert row.detail == "n=4; 6 needed on each side to decide among 20 rows"
+    assert row.detail == "n=4; 6 on each side are enough to decide among 20 rows"
     assert row.p_adjusted == pytest.approx(20 * 2 / math.comb(8, 4))
 
 
@@ -148,7 +155,7 @@ def test_the_difference_and_not_that_of_the_medians_decides_the_direction() -> N
     assert (row.outcome, row.word) == (ChangeOutcome.WORSE, "more CPU time")
     two = held("load.operations_rate", (0.0, 1.0), (2.0, 3.0))
     assert (two.difference, two.outcome) == (2.0, ChangeOutcome.TOO_FEW)
-    assert held("harness.sampler_cpu_time", (0.0, 0.1), (0.1, 0.2)).detail.startswith("n=2; 4 needed on each side")
+    assert held("harness.sampler_cpu_time", (0.0, 0.1), (0.1, 0.2)).detail.startswith("n=2; 4 on each side are enough")
 
 
 def test_shares_with_many_zeros_are_seldom_a_difference_by_chance() -> None:
@@ -177,6 +184,19 @@ def test_counts_are_compared_exactly() -> None:
     assert held("wire.requests", (5.0,) * 3, (6.0,) * 3).detail == "n=3; 10 confirm it"
 
 
+def test_page_faults_that_read_a_disk_are_a_count_that_may_vary() -> None:
+    cold = held("major_faults", (0.0,) * 10, (40.0, 55.0) * 5)
+    assert (cold.outcome, cold.detail) == (ChangeOutcome.DIFFERS, "")
+    assert held("major_faults", (3.0, 0.0, 0.0), (0.0, 0.0, 1.0)).outcome is ChangeOutcome.VARIES
+    assert held("major_faults", (0.0,) * 3, (0.0,) * 3).outcome is ChangeOutcome.EQUAL
+
+
+def test_only_metrics_without_a_better_direction_are_said_to_have_none() -> None:
+    for metric in METRICS:
+        row = held(metric.name, BASE, slower(BASE, 2))
+        assert (row.outcome is ChangeOutcome.NOT_JUDGED) <= (metric.direction is Direction.NEUTRAL), metric.name
+
+
 def test_counts_that_vary_over_a_common_range_prove_nothing() -> None:
     assert held("wire.retries", (0.0, 1.0, 0.0), (0.0, 0.0, 2.0)).outcome is ChangeOutcome.VARIES
     assert held("wire.retries", (0.0, 1.0, 0.0), (2.0, 3.0, 2.0)).outcome is ChangeOutcome.DIFFERS
@@ -194,3 +214,11 @@ def test_errors_where_there_were_none_matter_more_than_any_ratio() -> None:
     new, more = held("load.error_rate", (0.0,) * 4, many), held("load.error_rate", few, many)
     slow = held("total_time", BASE, slower(BASE, 1.3))
     assert sorted((slow, more, new), key=lambda row: row.importance) == [new, more, slow]
+
+
+@pytest.mark.parametrize("runs", [10, 3])
+def test_counts_that_rose_from_none_matter_more_than_any_ratio_of_counts(runs: int) -> None:
+    retries = held("wire.retries", (0.0,) * runs, (50.0,) * runs)
+    requests = held("wire.requests", (2.0,) * runs, (3.0,) * runs)
+    assert (retries.outcome, retries.change) == (ChangeOutcome.DIFFERS, None)
+    assert sorted((requests, retries), key=lambda row: row.importance) == [retries, requests]

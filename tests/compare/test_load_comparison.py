@@ -132,7 +132,7 @@ def test_one_loop_each_is_too_few_to_tell_but_shows_what_changed() -> None:
     row = rows(result(P50S[:1]), result((0.02,)))["load.latency.p50"]
     assert row.outcome is ChangeOutcome.TOO_FEW
     assert row.change == pytest.approx(1.0)
-    assert "4 needed on each side" in row.detail
+    assert "4 on each side are enough" in row.detail
 
 
 def test_load_runs_and_clients_stand_in_one_document_without_touching_each_other() -> None:

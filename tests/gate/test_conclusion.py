@@ -83,8 +83,20 @@ def test_nothing_measured_is_no_pass() -> None:
     assert concluded(*CONTROLS).verdict is Verdict.INCONCLUSIVE
 
 
-def test_nothing_declared_is_no_pass() -> None:
-    assert concluded(QUIET, policy=Policy(metrics=(), exact=("requests",))).verdict is Verdict.INCONCLUSIVE
+def test_nothing_that_decides_is_no_pass() -> None:
+    for exact in (("requests",), ("modules", "files"), ()):
+        conclusion = concluded(QUIET, policy=Policy(metrics=(), exact=exact))
+        assert conclusion.verdict is Verdict.INCONCLUSIVE
+        assert conclusion.reasons == ("no metric that decides was observed in any run",)
+
+
+@pytest.mark.parametrize("missing", [ClientCellEvidence(name="late"), unpaired([1.0], [], name="late")])
+def test_a_benchmark_without_any_count_is_no_pass_beside_others_where_counts_alone_decide(
+    missing: ClientCellEvidence,
+) -> None:
+    conclusion = concluded(with_requests(2, 2), missing, policy=Policy(metrics=(), exact=("requests",)))
+    assert conclusion.verdict is Verdict.INCONCLUSIVE
+    assert conclusion.reasons == ("requests of late: not measured",)
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), [([1.0] * 9, []), ([], [1.0] * 9)])
@@ -111,6 +123,16 @@ def test_figures_that_are_missing_are_no_pass() -> None:
     conclusion = concluded(QUIET, blind, policy=Policy(metrics=("peak_memory",)))
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert "peak_memory of blind: no peak_memory in any run of the baseline" in conclusion.reasons
+
+
+def test_where_only_the_figures_are_missing_the_reasons_name_them_and_not_the_benchmarks() -> None:
+    cells = [replace(QUIET, name=name) for name in ("one", "two")]
+    conclusion = concluded(*cells, policy=Policy(metrics=("p95_memory",)))
+    assert conclusion.verdict is Verdict.INCONCLUSIVE
+    assert [reason.partition(": no p95_memory")[0] for reason in conclusion.reasons] == [
+        "p95_memory of one",
+        "p95_memory of two",
+    ]
 
 
 def test_the_same_program_twice_is_no_pass_and_is_reported() -> None:
@@ -303,3 +325,34 @@ def test_a_waiver_lets_an_exact_count_be_higher_by_so_many() -> None:
     waiver = replace(WAIVER, benchmark="counted", metric="requests", ceiling="2")
     assert concluded(with_requests(2, 4), policy=WITH_REQUESTS, waivers=[waiver]).verdict is Verdict.PASS
     assert concluded(with_requests(2, 5), policy=WITH_REQUESTS, waivers=[waiver]).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "verdict"),
+    [("6%", Verdict.FAIL), ("74%", Verdict.PASS), ("1754", Verdict.FAIL), ("1755", Verdict.PASS)],
+)
+def test_a_ceiling_of_page_faults_is_not_lowered_by_one_run_of_the_baseline_that_had_many(
+    ceiling: str, verdict: Verdict
+) -> None:
+    before = [2400] * 11 + [3900]
+    pairs = (
+        pair(
+            run(minor_faults=faults, peak_memory=10 * 2**20),
+            run(minor_faults=4100 + 10 * number, peak_memory=10 * 2**20),
+            number,
+        )
+        for number, faults in enumerate(before)
+    )
+    cell = ClientCellEvidence(name="counted", pairs=tuple(pairs))
+    waiver = replace(WAIVER, benchmark="counted", metric="minor_faults", ceiling=ceiling)
+    faults_alone = Policy(metrics=(), exact=("minor_faults",))
+    assert concluded(cell, policy=faults_alone).verdict is Verdict.FAIL
+    assert concluded(cell, policy=faults_alone, waivers=[waiver]).verdict is verdict
+
+
+def test_a_waiver_of_a_count_that_varies_holds_up_to_its_largest_increase() -> None:
+    pairs = tuple(pair(wired(PUT=2), wired(PUT=3 + number % 3), number) for number in range(10))
+    cell = ClientCellEvidence(name="counted", pairs=pairs)
+    for ceiling, verdict in (("2", Verdict.FAIL), ("3", Verdict.PASS)):
+        waiver = replace(WAIVER, benchmark="counted", metric="requests", ceiling=ceiling)
+        assert concluded(cell, policy=WITH_REQUESTS, waivers=[waiver]).verdict is verdict

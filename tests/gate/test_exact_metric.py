@@ -30,8 +30,10 @@ def runs(*values: int) -> list[Counts]:
 
 def test_a_count_that_is_higher_in_every_run_is_more() -> None:
     (change,) = compare_counts(runs(*[2] * 10), runs(*[3] * 10))
-    assert change == CountChange(name="PUT", difference=Difference.MORE, baseline=(2, 2), candidate=(3, 3))
-    assert change.increase == 1
+    assert change == CountChange(
+        name="PUT", difference=Difference.MORE, baseline=(2, 2), candidate=(3, 3), medians=(2, 3)
+    )
+    assert (change.increase, change.increase_max) == (1, 1)
 
 
 def test_a_count_that_is_lower_in_every_run_is_fewer() -> None:
@@ -50,7 +52,8 @@ def test_a_count_that_varies_by_itself_proves_nothing_where_the_sides_touch() ->
 
 def test_a_count_that_varies_differs_where_the_sides_are_apart() -> None:
     (change,) = compare_counts(runs(*[2, 3] * 5), runs(*[4, 5] * 5))
-    assert (change.difference, change.increase) == (Difference.MORE, 1)
+    assert (change.difference, change.increase, change.increase_max) == (Difference.MORE, 1, 3)
+    assert change.medians == (2.5, 4.5)
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), [(9, 10), (10, 9), (1, 1)])

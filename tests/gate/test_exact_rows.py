@@ -67,6 +67,42 @@ def test_a_count_that_nobody_observed_has_no_row() -> None:
     assert decide_rows([paired(ratios(0.0, 0.01))], Policy(metrics=(), exact=DEFAULT_EXACT)).rows == ()
 
 
+SEEN = Inspection(modules=("os",))
+NOT_MEASURED = ClientCellEvidence(name="x")
+
+
+@pytest.mark.parametrize(
+    ("cell", "exact", "rows"),
+    [
+        (NOT_MEASURED, ("requests",), [("requests", "not measured")]),
+        (NOT_MEASURED, DEFAULT_EXACT, [("requests", "not measured")]),
+        (NOT_MEASURED, ("modules",), [("modules", "not measured")]),
+        (
+            ClientCellEvidence(name="x", baseline_inspections=(SEEN,), candidate_inspections=(SEEN,)),
+            ("modules", "requests", "bytes"),
+            [("modules", "no difference"), ("requests", "not measured")],
+        ),
+        (ClientCellEvidence(name="x", baseline=(run(),)), ("requests",), [("requests", "not measured")]),
+        (
+            ClientCellEvidence(name="x", baseline=(wired(PUT=2),)),
+            ("requests", "failed_operations"),
+            [("requests", "not observed in the candidate")],
+        ),
+    ],
+)
+def test_what_was_not_measured_is_no_pass_where_counts_alone_decide(
+    cell: ClientCellEvidence, exact: tuple[str, ...], rows: list[tuple[str, str]]
+) -> None:
+    found = list(exact_rows(cell, Policy(metrics=(), exact=exact)))
+    assert [(row.metric, row.reason) for row in found] == rows
+    assert found[-1].verdict is Verdict.INCONCLUSIVE
+
+
+def test_beside_metrics_that_are_judged_by_size_their_rows_say_what_was_not_measured() -> None:
+    rows = decide_rows([NOT_MEASURED], Policy(metrics=("total_time",), exact=("requests",))).rows
+    assert [(row.metric, row.verdict) for row in rows] == [("total_time", Verdict.INCONCLUSIVE)]
+
+
 MIB = 1024 * 1024
 
 

@@ -480,6 +480,20 @@ class TestInspections:
             verdict = conclude([found], counts_alone, today=dt.date(2026, 11, 24)).verdict
             assert verdict is (Verdict.FAIL if more else Verdict.PASS)
 
+    @pytest.mark.parametrize(("deadline_s", "late"), [(1000.0, 0), (30.0, 1), (22.0, 1), (10.5, 2)])
+    def test_what_is_late_in_a_gate_on_inspections_alone_is_inspected_at_its_end_or_the_time_is_over(
+        self, bench: ScriptedBench, gate: Gate, inspector: Inspector, deadline_s: float, late: int
+    ) -> None:
+        bench.script = quiet({"one": 4.0, "two": 1.0})
+        modules_alone = Policy(metrics=(), exact=("modules",))
+        statuses = gate(ONE, TWO, inspector=inspector, policy=modules_alone, deadline_s=deadline_s)
+        assert statuses[-1].late == late
+        missing = [each.name for each in statuses[-1].cells if not each.baseline_inspections]
+        assert bool(missing) is statuses[-1].is_out_of_time is (deadline_s < 14.0)
+        conclusion = conclude(statuses[-1].cells, modules_alone, today=dt.date(2026, 11, 24))
+        assert conclusion.verdict is (Verdict.INCONCLUSIVE if missing else Verdict.PASS)
+        assert [row.benchmark for row in conclusion.rows if row.reason == "not measured"] == missing
+
     def test_an_inspection_that_fails_takes_its_benchmark_out(
         self, bench: ScriptedBench, gate: Gate, inspector: Inspector
     ) -> None:

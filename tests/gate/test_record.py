@@ -20,7 +20,7 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.record import RECORD_VERSION, GateRecord, ProgramIdentity, encode_record, parse_record
 from s3bench.gate.row import RowKind, Verdict
 from s3bench.gate.waiver import Waiver
-from tests.gate.evidence_maker import failed, inspected, pair, paired, ratios, run, unpaired, wired
+from tests.gate.evidence_maker import failed, inspected, of_pairs, pair, paired, ratios, run, unpaired, wired
 
 PROGRAM = ProgramIdentity(label="cli-crt@2.38.5", name="cli-crt", version="2.38.5", digest="abc")
 EMPTY = GateRecord(
@@ -277,3 +277,15 @@ def test_a_conclusion_is_the_same_but_for_last_digits() -> None:
     ):
         assert not conclusion.agrees_with(other)
         assert conclusion.difference_from(other) == "the replayed verdict differs from that"
+
+
+def test_a_replay_agrees_with_a_record_that_has_no_medians_of_its_counts() -> None:
+    cell = of_pairs([(wired(PUT=2), wired(PUT=3))] * 10)
+    record = replace(WHOLE, policy=Policy(metrics=(), exact=("requests",)), cells=(cell,)).concluded()
+    raw = json.loads(encode_record(record))
+    (change,) = raw["conclusion"]["rows"][0]["changes"]
+    assert change.pop("medians") == [2, 3]
+    former = parse_record(json.dumps(raw).encode(), source="x")
+    assert former.conclusion is not None
+    assert record.conclusion is not None
+    assert record.conclusion.difference_from(former.conclusion) == ""

@@ -28,6 +28,11 @@ def test_a_path_is_taken_from_where_we_are_and_a_tilde_is_home(tmp_path: Path, m
     assert parse_address("~/h.db", data_folder=HOME).file == Path("/home/user/h.db")
 
 
+def test_a_tilde_of_a_user_that_does_not_exist_is_bad_input() -> None:
+    with pytest.raises(BadInput, match="~nosuchuser has no home directory"):
+        parse_address("~nosuchuser/h.db", data_folder=HOME)
+
+
 @pytest.mark.parametrize("text", ["", "."])
 def test_a_directory_is_refused_and_a_file_in_it_offered(text: str) -> None:
     with pytest.raises(BadInput, match="a directory") as caught:

@@ -1,8 +1,11 @@
 """Opening: what is made, what is brought up to date, and what is refused."""
 
 import os
+import signal
 import sqlite3
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 
 import pytest
 import sqlalchemy as sa
@@ -55,6 +58,7 @@ def test_a_file_that_is_empty_becomes_a_history(sqlite: Address) -> None:
     sqlite.file.touch()
     with pytest.raises(BadInput, match="there is no history"), open_history(sqlite):
         pass
+    assert sqlite.file.read_bytes() == b""
     with open_history(sqlite, create=True) as history:
         assert history.list_documents() == ()
 
@@ -112,16 +116,29 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(sqlite: Address, conte
     assert sqlite.file.read_bytes() == content
 
 
-def test_another_programs_database_is_refused_and_left_alone(sqlite: Address) -> None:
+@pytest.mark.parametrize("create", [False, True])
+def test_another_programs_database_is_refused_and_left_alone(sqlite: Address, *, create: bool) -> None:
     assert sqlite.file
     connection = sqlite3.connect(sqlite.file)
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
     connection.close()
-    with pytest.raises(BadInput, match="is not a history"), open_history(sqlite, create=True):
+    before = sqlite.file.read_bytes()
+    with pytest.raises(BadInput, match="is not a history") as caught, open_history(sqlite, create=create):
         pass
+    assert caught.value.why == "it is another kind of database"
+    assert sqlite.file.read_bytes() == before
+    assert list(sqlite.file.parent.iterdir()) == [sqlite.file]
+
+
+def test_a_copy_of_a_history_without_its_log_gets_one(sqlite: Address) -> None:
+    assert sqlite.file
+    with open_history(sqlite, create=True) as history:
+        add(history, text())
     connection = sqlite3.connect(sqlite.file)
-    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
+    connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
+    with open_database(sqlite, create=False) as database, database.reading() as reader:
+        assert reader.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
 def test_a_teams_database_may_hold_other_things(postgresql: Address) -> None:
@@ -161,7 +178,6 @@ def test_a_sqlite_history_has_a_write_ahead_log_and_waits_for_its_turn(sqlite: A
     with open_database(sqlite, create=True) as database, database.writing() as connection:
         for pragma, value in (
             ("journal_mode", "wal"),
-            ("busy_timeout", 60_000),
             ("foreign_keys", 1),
             ("synchronous", 2),
         ):
@@ -185,6 +201,35 @@ def test_a_lock_that_is_never_released_is_an_error_of_the_machine(
     other.close()
     assert "database is locked" in caught.value.why
     assert caught.value.fix == "try again when it is reachable"
+
+
+def test_a_writer_waits_longer_for_a_lock_than_sqlite_does(sqlite: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_history(sqlite, create=True):
+        pass
+    monkeypatch.setattr(module, "_SQLITE_WAIT_S", 0)
+    other = sqlite3.connect(str(sqlite.file), isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    released = Timer(0.2, other.close)
+    released.start()
+    with open_history(sqlite) as history:
+        assert add(history, text()).is_new
+    released.join()
+
+
+def test_ctrl_c_ends_the_wait_for_a_lock(sqlite: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_history(sqlite, create=True):
+        pass
+    monkeypatch.setattr(module, "_LOCK_WAIT_S", 5)
+    other = sqlite3.connect(str(sqlite.file), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    pressed = Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    with open_history(sqlite) as history:
+        began_s = monotonic()
+        pressed.start()
+        with pytest.raises(KeyboardInterrupt):
+            add(history, text())
+    other.close()
+    assert monotonic() - began_s < 3
 
 
 def _refuse_writing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

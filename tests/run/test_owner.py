@@ -27,6 +27,15 @@ with Workspaces(parent=Path(sys.argv[1]), keep=sys.argv[2] == "keep") as spaces,
     sys.stdin.read()
 """
 
+SWEEPER = """
+import resource, sys
+from pathlib import Path
+from s3bench.run.owner import sweep
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print(*sweep(Path(sys.argv[1])), sep="\\n")
+"""
+
 
 @contextlib.contextmanager
 def holder(parent: Path, *, keep: bool = False) -> Iterator[tuple[subprocess.Popen[str], Path]]:
@@ -53,6 +62,29 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
     root = killed(tmp_path)
     assert sweep(tmp_path) == (root,)
     assert list(tmp_path.iterdir()) == []
+
+
+def nest(directory: Path, levels: int) -> None:
+    """Make directories within each other, too deep for any path, with a file in each."""
+    fd = os.open(directory, os.O_RDONLY)
+    for _ in range(levels):
+        os.close(os.open("file", os.O_CREAT, dir_fd=fd))
+        os.mkdir("deep", dir_fd=fd)
+        above, fd = fd, os.open("deep", os.O_RDONLY, dir_fd=fd)
+        os.close(above)
+    os.close(fd)
+
+
+def test_what_a_killed_command_nested_deeply_is_removed_with_few_descriptors(tmp_path: Path) -> None:
+    root = killed(tmp_path)
+    nest(root / "001" / "work", 1500)
+    try:
+        done = subprocess.run(
+            (sys.executable, "-c", SWEEPER, str(tmp_path)), capture_output=True, text=True, check=False
+        )
+    finally:
+        subprocess.run(("rm", "-rf", str(root)), check=True)  # what is left would be too deep for pytest
+    assert (done.stdout, done.stderr) == (f"{root}\n", "")
 
 
 def test_what_a_living_run_uses_is_left_alone_until_it_is_dead(tmp_path: Path) -> None:
@@ -108,6 +140,7 @@ def test_kept_directories_are_never_swept(tmp_path: Path) -> None:
         ("s3bench-{uid}-1-0123456789abcdef", b"mine"),
         ("s3bench-{uid}-1-0123456789abcdef", b"{}"),
         ("s3bench-{uid}-1-0123456789abcdef", b"\xff" * 5000),
+        ("s3bench-{uid}-1-0123456789abcdef", b'{"mark": "\xff"}'),
         ("s3bench-{uid}-1-0123456789abcdef", "DEAD but with another mark"),
         ("s3bench-{uid}-1-notes", "DEAD"),
         ("s3bench-{uid}-1-0123456789abcdef.bak", "DEAD"),

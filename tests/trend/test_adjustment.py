@@ -144,6 +144,18 @@ def test_total_time_is_adjusted_for_waits_and_for_the_speed_only_as_far_as_it_is
     assert found.noise < 0.03 < found.noise_raw
 
 
+@pytest.mark.parametrize("is_later", [False, True])
+def test_waits_that_came_in_some_releases_do_not_divide_a_series_before_or_after_those_that_had_none(
+    *, is_later: bool
+) -> None:
+    waits = [0.5 * (release < 30 and release % 5 > 1) for release in range(60)]
+    figures = [math.exp(wait + 0.01 * (release % 3)) for release, wait in enumerate(waits)]
+    order = -1 if is_later else 1
+    found = adjusted("total_time", figures[::order], [machine_of(None, wait=wait) for wait in waits[::order]])
+    assert found is not None
+    assert found.machine_changes == ()
+
+
 def test_releases_without_covariates_keep_their_figures_with_a_warning() -> None:
     old, new = points(drift(60))[:20], points(drift(60))[20:]
     series = [replace(point, beside=None) for point in old] + new

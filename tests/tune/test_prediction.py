@@ -91,10 +91,3 @@ def test_a_client_that_chooses_its_parts_is_taken_to_choose_the_same() -> None:
     assert doubt in predict(model, Setting(client="cli-crt"), other, LINK).reservations
     reported = Setting.of("cli-crt", {"multipart_chunksize": 8 * MIB})
     assert doubt not in predict(model, reported, other, LINK).reservations
-
-
-def test_of_a_live_endpoint_no_instance_types_are_predicted() -> None:
-    live = replace(MODEL, network=None)
-    found = predict_others(live, SETTING, DOWN, None)
-    assert [item.network for item in found] == ["the same link"] * 3
-    assert any("latency" in doubt for doubt in predict(live, SETTING, DOWN, LINK).reservations)

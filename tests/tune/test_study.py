@@ -60,6 +60,27 @@ def test_studies_of_the_first_version_are_read() -> None:
     assert study.trials == (replace(TRIAL, set_up_s=0.0),)
 
 
+def blocks(*runs: tuple[Stage, int, float]) -> list[int]:
+    """The blocks of trials of a study file with these stages, blocks and set-up times."""
+    trials = [replace(TRIAL, stage=stage, block=block, set_up_s=set_up_s) for stage, block, set_up_s in runs]
+    study = parse_study(b"".join(map(encode_line, (HEADER, *trials))), source="x")
+    assert [replace(trial, block=0) for trial in study.trials] == [replace(trial, block=0) for trial in trials]
+    return [trial.block for trial in study.trials]
+
+
+def test_a_block_that_another_session_finished_is_two() -> None:
+    probe, search, verification = Stage
+    first = [(probe, 0, 1.0), (search, 0, 0.0), (search, 1, 0.0), (search, 1, 0.0), (verification, 0, 0.0)]
+    resumed = [(verification, 0, 1.0), (verification, 1, 0.0), (verification, 1, 1.0), (verification, 3, 0.0)]
+    assert blocks(*first, *resumed) == [0, 0, 1, 1, 0, 1, 2, 3, 4]
+
+
+def test_blocks_of_one_session_keep_their_numbers_and_so_do_probes_of_two() -> None:
+    probe, search, verification = Stage
+    runs = [(probe, 0, 1.0), (probe, 0, 1.0), (search, 0, 0.0), (search, 2, 1.0), (verification, 0, 1.0)]
+    assert blocks(*runs) == [0, 0, 0, 2, 0]
+
+
 def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
     whole = encode_line(HEADER) + encode_line(TRIAL)
     line = encode_line(TRIAL)

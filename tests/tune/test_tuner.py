@@ -14,6 +14,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import cli_best, failure_lines, subject_lines, verdict_words
+from s3bench.results.document import Client
 from s3bench.tune.candidates import Candidates
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.evidence import TrialEvidence
@@ -21,6 +22,7 @@ from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
+from s3bench.tune.study_plan import StudyPlan
 from s3bench.tune.study_result import StudyResult
 from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks, verify
@@ -112,17 +114,82 @@ def test_a_runner_up_that_is_better_side_by_side_is_looked_at_as_often_as_a_winn
     assert not any(trial.setting == expected.winner for block in after for trial in block)
 
 
-def test_an_interrupted_study_goes_on_as_it_would_have() -> None:
+def place(trial: Trial) -> tuple[Stage, int]:
+    return trial.stage, trial.block
+
+
+def test_a_study_that_was_interrupted_between_blocks_goes_on_as_it_would_have() -> None:
     simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
     study = simulation.study(budget_s=60.0)
     tuner = Tuner(header=study.header, space=simulation.space)
-    for count in range(0, len(study.trials), 3):
+    for count, following in enumerate(study.trials):
+        if count and place(study.trials[count - 1]) == place(following):
+            continue
         block = tuner.next_block(study.trials[:count])
         assert block is not None
-        following = study.trials[count]
-        assert (block.stage, block.number) == (following.stage, following.block)
+        assert (block.stage, block.number) == place(following)
         assert (block.runs[0].setting, block.runs[0].cap_s) == (following.setting, following.cap_s)
     assert tuner.next_block(study.trials) is None
+
+
+@pytest.mark.parametrize(("search", "budget_s"), [(Search.RACE, 60.0), (Search.GRID, 1e6)])
+def test_what_is_left_of_an_interrupted_block_of_the_search_is_a_block_with_a_setting_of_the_first(
+    search: Search, budget_s: float
+) -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    study = simulation.study(budget_s=budget_s, search=search)
+    tuner, default = Tuner(header=study.header, space=simulation.space), Setting(client=CLASSIC)
+    cut = 0
+    for block in blocks_of(study, Stage.SEARCH):
+        settings = [trial.setting for trial in block]
+        for count in range(1, len(block)):
+            known = study.trials[: study.trials.index(block[count])]
+            following = tuner.next_block(known)
+            assert following is not None
+            assert (following.stage, following.number) == (Stage.SEARCH, block[0].block + 1)
+            runs = {run.setting for run in following.runs}
+            again = runs - set(settings[count:])
+            assert runs >= set(settings[count:])
+            assert again == {default} if default in settings[:count] else again <= set(settings[:count])
+            before = {trial.setting for trial in known if trial.stage is Stage.SEARCH and trial.measurement}
+            assert not before or runs & before, "nothing connects the two"
+            cut += 1
+    assert cut > 5
+
+
+def test_an_interrupted_pair_is_run_anew_and_an_interrupted_probe_is_not() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    study = simulation.study(budget_s=60.0)
+    tuner = Tuner(header=study.header, space=simulation.space)
+    probes = tuner.next_block(study.trials[:1])
+    assert probes is not None
+    assert (probes.stage, probes.number, len(probes.runs)) == (Stage.PROBE, 0, 1)
+    first = study.of(Stage.VERIFICATION)[0]
+    again = tuner.next_block(study.trials[: study.trials.index(first) + 1])
+    assert again is not None
+    assert (again.stage, again.number) == (Stage.VERIFICATION, first.block + 1)
+    planned = {trial.setting for trial in study.of(Stage.VERIFICATION) if trial.block == first.block}
+    assert {run.setting for run in again.runs} == planned
+
+
+def test_a_study_that_is_interrupted_again_and_again_runs_what_is_left_and_ends() -> None:
+    """Each session makes three runs, so that most blocks are cut, and cut again."""
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    tuner = Tuner(header=simulation.header(budget_s=80.0), space=simulation.space)
+    first = tuner.next_block((*simulation.run(tuner),)[: len(BOTH)])
+    assert first is not None
+    trials: tuple[Trial, ...] = ()
+    while added := [trial for trial, _ in zip(simulation.run(tuner, trials), range(3), strict=False)]:
+        trials = (*trials, changed_struct(added[0], set_up_s=0.1), *added[1:])
+    assert {run.setting for run in first.runs} <= {trial.setting for trial in trials if trial.stage is Stage.SEARCH}
+    sessions = [sum(each.set_up_s > 0 for each in trials[: count + 1]) for count in range(len(trials))]
+    spans = {(place(trial), session) for trial, session in zip(trials, sessions, strict=True)}
+    assert len([stage for (stage, _), _ in spans if stage is not Stage.PROBE]) == len(
+        {place(trial) for trial in trials if trial.stage is not Stage.PROBE}
+    )
+    written = b"".join(map(encode_line, (tuner.header, *trials)))
+    assert parse_study(written, source="x").trials == trials
+    assert conclude(Study(header=tuner.header, trials=trials)).verdict is TuneVerdict.BETTER
 
 
 @pytest.mark.parametrize(("link", "is_plain"), [(FAR, True), (FLAT, False)])
@@ -215,10 +282,23 @@ def test_the_budget_that_is_suggested_exceeds_what_was_too_short(
     assert int(found[1]) > too_short_s
 
 
+def test_what_to_paste_is_for_the_version_of_a_client_at_a_path() -> None:
+    client = "cli-classic@/build/aws"
+    study = with_the_default_alone(runs=3)
+    trials = tuple(changed_struct(trial, setting=Setting(client=client)) for trial in study.trials)
+    header = changed_struct(study.header, clients=(client,))
+    programs = (Client(name="cli-classic", version="2.15.0", label=client),)
+    for known, word in (((), "classic"), (programs, "default")):
+        answer = conclude(Study(header=changed_struct(header, programs=known), trials=trials))
+        expected = f"aws configure set default.s3.preferred_transfer_client {word}"
+        assert expected in answer.recipes[0].lines
+        assert answer.clients[0].recipes == answer.recipes
+
+
 def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
-    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=12.0)
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=16.0)
     answer = conclude(study)
-    assert study.of(Stage.SEARCH)
+    assert 0 < len(study.of(Stage.VERIFICATION)) < 2 * PAIRS_MIN
     assert answer.verdict is TuneVerdict.UNSETTLED
     assert answer.recommended.setting == Setting(client=CLASSIC)
 
@@ -240,6 +320,22 @@ def test_a_budget_for_the_default_alone_compares_nothing(connection: float) -> N
         conclude(study, has_ended=True)
     assert raised.value.exit_code is ExitCode.INCONCLUSIVE
     assert "--budget" in raised.value.fix
+
+
+def with_two_defaults(*, pairs: int) -> Study:
+    """A study of two clients of which only the defaults ran, with so many rounds of a verification."""
+    every = [Setting(client=client) for client in BOTH]
+    trials = [whole(each, 0, 2.0, stage=stage) for stage in (Stage.PROBE, Stage.SEARCH) for each in every]
+    trials += [whole(each, block, 2.0, stage=Stage.VERIFICATION) for block in range(pairs) for each in every]
+    header = Simulation(link=FAR, workload=upload(64), clients=BOTH).header(budget_s=8.0)
+    return Study(header=header, trials=tuple(trials))
+
+
+def test_a_budget_for_the_defaults_of_two_clients_compares_nothing_unless_it_verifies_them() -> None:
+    with pytest.raises(S3BenchError, match="ended before any settings could be compared") as raised:
+        conclude(with_two_defaults(pairs=0), has_ended=True)
+    assert "--budget" in raised.value.fix
+    assert conclude(with_two_defaults(pairs=1), has_ended=True).verdict is TuneVerdict.UNSETTLED
 
 
 def test_a_study_that_was_interrupted_after_a_run_of_the_default_is_unfinished() -> None:
@@ -390,6 +486,35 @@ def test_what_is_left_is_spent_once_and_not_before_it_bounds_anything(end: int, 
     assert answer.verdict is (TuneVerdict.UNSETTLED if is_spent else TuneVerdict.BETTER)
 
 
+def test_a_run_without_its_partner_is_no_pair_and_delays_no_look() -> None:
+    """The second of eleven blocks was interrupted; it has a run of only one of the two settings."""
+    ratios = [0.9 + 0.001 * block for block in range(11)]
+    study = verifying(ratios)
+    tuner = Tuner(header=study.header, space=Space.of((CLASSIC,), upload(64)))
+    pairs = verifying(ratios[:10])
+    assert tuner.next_block(pairs.trials) is None, "its look has decided"
+    for lonely in (True, False):
+        trials = tuple(
+            trial
+            for trial in study.trials
+            if not (trial.stage is Stage.VERIFICATION and trial.block == 1 and trial.setting.is_default is lonely)
+        )
+        assert tuner.next_block(trials) is None
+        gain = conclude(changed_struct(study, trials=trials)).gain
+        assert gain is not None
+        assert (gain.pairs, gain.low is None) == (10, False)
+
+
+def test_what_is_left_is_not_spent_before_six_pairs_even_if_a_seventh_block_was_interrupted() -> None:
+    """After five pairs and a run without its partner the study was resumed."""
+    study = verifying(RATIOS, ends=[6])
+    lonely = next(trial for trial in study.of(Stage.VERIFICATION) if trial.block == 5 and not trial.setting.is_default)
+    trials = tuple(trial for trial in study.trials if trial != lonely)
+    tuner = Tuner(header=study.header, space=Space.of((CLASSIC,), upload(64)))
+    assert tuner.state(study.trials).has_ended_before
+    assert not tuner.state(trials).has_ended_before
+
+
 def test_a_gain_that_is_none_is_hardly_ever_found_better_however_often_a_study_is_resumed() -> None:
     random, runs, ends, found = np.random.default_rng(3), 150, range(6, 40, 3), 0
     for _ in range(runs):
@@ -437,6 +562,17 @@ def test_a_live_endpoint_is_told_by_its_url_and_bucket() -> None:
     )
     answer = conclude(changed_struct(study, header=header))
     assert next(subject_lines(answer)).endswith("; endpoint https://s3.example.org, bucket data")
+
+
+def test_for_a_live_endpoint_nothing_is_predicted_and_no_model_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(*_: object) -> None:
+        raise AssertionError("it fitted a model")
+
+    study = Simulation(link=FAR, workload=upload(64), noise=0.02).study(budget_s=30.0)
+    assert conclude(study).predictions
+    monkeypatch.setattr("s3bench.tune.conclusion.fit", fit)
+    live = changed_struct(study.header, network=None, endpoint_url="https://s3.example.org", bucket="data")
+    assert conclude(changed_struct(study, header=live)).predictions == ()
 
 
 def test_set_up_is_part_of_the_budget() -> None:
@@ -545,6 +681,7 @@ def test_a_client_that_crashes_is_left_out_and_reported() -> None:
     assert answer.default.setting == Setting(client=S5CMD)
     why = "exited 1: no such thing"
     assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, why), (S5CMD, "")]
+    assert [bool(best.recipes) for best in answer.clients] == [False, True]
     assert f"compared with the defaults of {S5CMD}, since {CLASSIC} failed" in answer.warnings
     assert f"{CLASSIC} defaults: 2 runs failed: {why}" in list(failure_lines(answer))
 
@@ -667,6 +804,37 @@ def test_a_client_of_which_no_setting_keeps_the_memory_limit_has_no_recipe() -> 
     assert (classic.best.setting, classic.recipes) == (Setting(client=CLASSIC), ())
     assert s5cmd.recipes
     assert cli_best(answer) is None
+
+
+def test_the_best_of_a_client_is_no_setting_that_keeps_failing() -> None:
+    """It was the fastest of the client in its only whole run."""
+    default, failing = Setting(client=CLASSIC), Setting.of(CLASSIC, {"max_concurrent_requests": 160})
+    trials = [whole(Setting(client=S5CMD), block, 1.0) for block in range(3)]
+    trials += [whole(default, block, 3.0) for block in range(3)]
+    trials += [whole(failing, 0, 2.0), failed(failing, 1), failed(failing, 2)]
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH[::-1])
+    answer = conclude(Study(header=simulation.header(), trials=tuple(trials)))
+    best = {each.client: each for each in answer.clients}[CLASSIC]
+    assert best.best.setting == default
+    assert [recipe.setting for recipe in best.recipes] == [default]
+    stays = cli_best(answer)
+    assert stays is not None
+    assert stays.best.setting == default
+
+
+@pytest.mark.parametrize("has_rival", [False, True])
+def test_while_the_default_alone_keeps_the_memory_limit_no_time_is_kept_for_a_verification(*, has_rival: bool) -> None:
+    """The next block of the search would end after half of the budget."""
+    default, rival = Setting(client=CLASSIC), Setting.of(CLASSIC, {"max_concurrent_requests": 5})
+    probe = whole(default, 0, 5.0, peak_bytes=60 * MIB, stage=Stage.PROBE)
+    peaks = {default: 60 * MIB, rival: (60 if has_rival else 500) * MIB}
+    search = [whole(each, 0, 5.0, peak_bytes=peak) for each, peak in peaks.items()]
+    simulation = Simulation(link=FAR, workload=upload(256))
+    header = simulation.header(budget_s=50.0, max_memory_bytes=100 * MIB)
+    state = Tuner(header=header, space=simulation.space).state((probe, *search))
+    following = StudyPlan(state).next_block()
+    assert following is not None
+    assert (following.stage is Stage.SEARCH) is not has_rival
 
 
 def with_a_winner_that_swells(simulation: Simulation, *, block: int, factor: float, **changes: object) -> Study:

@@ -17,7 +17,7 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
 from s3bench.bisect.explaining import may_be_explained, with_explanation
 from s3bench.bisect.live import BisectStatus, Provider, measurer, recorded, run_bisection, title_of
-from s3bench.bisect.record import BisectRecord, SearchOptions, encode_bisect, parse_bisect
+from s3bench.bisect.record import BisectRecord, SearchOptions, digest_of, encode_bisect, parse_bisect
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions
 from s3bench.cli.definitions import runnable
@@ -123,12 +123,13 @@ def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tupl
         client=str(spec.kind),
         versions=(),
         benchmarks=tuple(title_of(definition) for definition in definitions),
+        benchmarks_digest=digest_of(definitions),
         policy=options.policy,
         error=options.error,
         seed=seed_or_random(options.seed),
     )
     record = _with_versions(record, options, spec, progress)
-    record.bisection.check()
+    record.bisection.check(len(definitions))
     return record, definitions
 
 
@@ -171,12 +172,15 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     client = ClientSpec(kind=known_client(record.client, said=f"{path}: $.client").name)
     suite = asked.suite or (Suite.FULL if asked.select else Suite.DEFAULT)
     definitions = runnable(client, tuple(map(Path, asked.files)), select=asked.select, suite=suite)
-    if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
+    are_others = record.benchmarks_digest not in {"", digest_of(definitions)}
+    if are_others or tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
             f"{path}: the benchmarks are not those of the record",
             "results of different benchmarks cannot be combined",
             "start a new search with -o FILE",
         )
+    if isinstance(record.bisection.next(record.answers), VersionComparison):
+        record.bisection.check(len(definitions))
     facts = msgspec.to_builtins(machine_facts())
     others = [name for name in ("cpu_model", "kernel") if record.machine.get(name) != facts.get(name)]
     if others and record.answers:

@@ -107,6 +107,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput, deadline
     assert options.baseline is not None
     assert options.candidate is not None
     specs = {Side.BASELINE: parse_client_spec(options.baseline), Side.CANDIDATE: parse_client_spec(options.candidate)}
+    options.check_instructions(known_client(spec.kind) for spec in specs.values())
     definitions, skipped = _definitions(options, specs)
     options.check_pairs(len(definitions))
     with ticker_for("pairs", quiet=options.quiet) as progress:

@@ -1,13 +1,14 @@
 """The options of `s3bench gate`: their meaning, what the record keeps of them, and the checks of combinations."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from s3bench.bench.runner import Settings
 from s3bench.cli.quantity import Duration
+from s3bench.clients.descriptor import ClientDescriptor
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_indifference_zone
@@ -19,6 +20,9 @@ from s3bench.spec.reader import nearest, one_of
 _SELF_TEST_ROUNDS = 5
 NO_METRIC = "none"
 """Given as the only metric: counts alone decide."""
+
+_SAMPLED, _OF_LOAD = ("p50_", "p95_"), "load."
+"""How the names of metrics begin that only samples show, or only a load run."""
 
 _OF_RUNS = frozenset({
     "data_interval", "explains", "max_time", "no_adjust", "no_instructions", "pairs", "seed", "select", "suite",
@@ -127,6 +131,17 @@ class GateOptions:
                 "benchmarks with -k",
             )
 
+    def check_instructions(self, clients: Iterable[ClientDescriptor]) -> None:
+        """Refuse to compare counts of instructions that differ between equal runs. Raises `BadInput`."""
+        varying = next((client.name for client in clients if not client.instructions_repeat), None)
+        if self.counts_instructions and varying is not None:
+            option = "--metric" if INSTRUCTIONS in self.metrics else "--exact"
+            raise BadInput(
+                f"{option} {INSTRUCTIONS}: equal runs of {varying} are not known to execute equally many",
+                "a difference between its counts may be chance, and would FAIL",
+                f"leave {option} {INSTRUCTIONS} out; --metric cpu_time measures the work of any client",
+            )
+
     @property
     def written(self) -> tuple[tuple[str, Path], ...]:
         """The files that are written, each with its option."""
@@ -183,6 +198,8 @@ class GateOptions:
         if self.exact and self.no_exact:
             raise BadInput("--exact and --no-exact contradict each other", fix="leave one of them out")
         check_interval(self.data_interval, option="--data-interval")
+        if self.is_live or self.self_test:
+            self._check_measured()
         if self.self_test:
             self._check_self_test(given)
             return
@@ -202,6 +219,22 @@ class GateOptions:
                 f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
             )
         self._check_use(given)
+
+    def _check_measured(self) -> None:
+        """Refuse metrics of which no run of a client would have a figure. Raises `BadInput`."""
+        for name in self.metrics:
+            if name.startswith(_SAMPLED) and self.data_interval is None:
+                raise BadInput(
+                    f"--metric {name} needs samples",
+                    "nothing is sampled unless asked for: totals and peaks come from the kernel",
+                    "add --data-interval 10ms, or use peak_memory",
+                )
+            if name.startswith(_OF_LOAD):
+                raise BadInput(
+                    f"--metric {name}: clients run no load",
+                    "it is a metric of load runs, which are gated as two documents",
+                    "s3bench gate BASE.json CANDIDATE.json, each written by `s3bench load`",
+                )
 
     def _check_use(self, given: Mapping[str, str]) -> None:
         """Refuse options that would change nothing of a replay or of two documents."""

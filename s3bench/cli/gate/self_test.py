@@ -182,6 +182,7 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
             f"leave --baseline out, or name another client: what the test shows of the machine holds for {spec.kind} "
             "too",
         )
+    options.check_instructions((known_client(spec.kind),))
     return found_clients((spec,), progress)[0]
 
 

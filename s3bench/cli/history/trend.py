@@ -17,7 +17,7 @@ from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.terminal import printable
 from s3bench.results.encoding import pretty_json
 from s3bench.results.file import check_distinct, check_output, write_whole
-from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.metrics import METRICS_BY_NAME, Direction
 from s3bench.spec.reader import nearest
 from s3bench.trend.adjustment import ADJUSTED_METRICS
 from s3bench.trend.metric_trend import Trend
@@ -47,12 +47,7 @@ def print_trends(
 
     With `fail_on_change` the exit code is 1 if the newest is for the worse, and 3 if no series has enough releases.
     """
-    if metric is not None and metric not in METRICS_BY_NAME:
-        near = nearest(metric, list(METRICS_BY_NAME))
-        raise BadInput(
-            f"--metric {metric}: unknown metric",
-            fix=f"did you mean {near}?" if near else "docs/results.md lists the metrics",
-        )
+    _check_metric(metric, fail_on_change=fail_on_change)
     check_distinct([("-o", output)], read=[("--store", store_address(store).file)])
     if output is not None:
         check_output(output, force=force)
@@ -78,6 +73,24 @@ def print_trends(
     if fail_on_change and not any(series.trend.is_tested for series in found):
         click.echo("s3bench: --fail-on-change: no series has enough releases to find a change", err=True)
         raise click.exceptions.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _check_metric(metric: str | None, *, fail_on_change: bool) -> None:
+    """Refuse a metric that does not exist, and with `fail_on_change` one that cannot get worse. Raises `BadInput`."""
+    if metric is None:
+        return
+    if metric not in METRICS_BY_NAME:
+        near = nearest(metric, list(METRICS_BY_NAME))
+        raise BadInput(
+            f"--metric {metric}: unknown metric",
+            fix=f"did you mean {near}?" if near else "docs/results.md lists the metrics",
+        )
+    if fail_on_change and METRICS_BY_NAME[metric].direction is Direction.NEUTRAL:
+        raise BadInput(
+            f"--fail-on-change cannot be combined with --metric {metric}",
+            "neither more nor less of it is for the worse",
+            "leave out --fail-on-change, or pass another metric",
+        )
 
 
 def _has(points: Sequence[Point], version: str) -> bool:

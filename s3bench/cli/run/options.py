@@ -17,6 +17,7 @@ from s3bench.run.process import check_interval
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import EXPRESS, PREFIX
 from s3bench.spec.table import TIMEOUT_S_MAX
+from s3bench.system.home import expand_home
 
 _CLUSTER = re.compile(r"auto|ray://\S+:[0-9]+")
 
@@ -180,7 +181,7 @@ def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
             yield name, "it is a command of this machine, and the clients run on the nodes"
     for text in options.clients:
         path = parse_client_spec(text).path
-        if path is not None and not Path(path).expanduser().is_absolute():
+        if path is not None and not expand_home(path).is_absolute():
             yield f"--client {text}", "a relative path leads elsewhere on other machines; an absolute one is allowed"
     if options.network is not None and _names_a_file(options.network):
         yield "files in --network", "they are on this machine; a preset and key=value pairs are allowed"

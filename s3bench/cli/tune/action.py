@@ -22,10 +22,12 @@ from s3bench.cli.tune.options import SEEDS, TuneOptions
 from s3bench.cli.tune.output import TuneOutput
 from s3bench.cli.tune.study_file import StudyFile, read_study
 from s3bench.clients.client import ClientSpec, FoundClient
+from s3bench.clients.identity import program_digest
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.clients.tuning.workload import Workload
-from s3bench.errors import ClientNotFound, ExitCode, MachineError
+from s3bench.errors import ClientNotFound, ExitCode, MachineError, S3BenchError
+from s3bench.results.document import Client
 from s3bench.run.disk import LIMIT_S, file_system_of, measure_disk, memory_directory
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
@@ -54,7 +56,7 @@ def tune(options: TuneOptions) -> ExitCode:
     output = TuneOutput(options)
     if options.compare_clients:
         return _compare(options, output)
-    study = _read(options, options.replay) if options.replay is not None else _tuned(options, output, began_s)
+    study = _replayed(options, options.replay) if options.replay is not None else _tuned(options, output, began_s)
     answer = output.finish(study, has_ended=options.replay is None)
     return ExitCode.INCONCLUSIVE if answer.verdict is TuneVerdict.UNSETTLED else ExitCode.DONE
 
@@ -65,25 +67,35 @@ def _check_live(url: str | None, bucket: str | None) -> None:
         check_live(url, bucket=bucket)
 
 
-def _read(options: TuneOptions, path: Path) -> Study:
-    """Read a study, and refuse predictions that cannot be made for it before anything runs. Raises `BadInput`."""
+def _check_predictions(options: TuneOptions, header: Header) -> None:
+    """Refuse predictions that cannot be made for a study, before anything runs. Raises `BadInput`."""
+    options.others(header.workload, is_live=header.network is None)
+
+
+def _replayed(options: TuneOptions, path: Path) -> Study:
     study = read_study(path)
-    options.others(study.header.workload, is_live=study.header.network is None)
+    _check_predictions(options, study.header)
     return study
 
 
-def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
-    if options.resume is not None:
-        study = _read(options, options.resume)
+def _resumed(options: TuneOptions, path: Path, output: TuneOutput, began_s: float) -> Study:
+    with StudyFile.resume(path) as file:
+        study = file.study
+        _check_predictions(options, study.header)
         if study.header.endpoint_url is not None:
             check_confinement(allow_unsandboxed=options.allow_unsandboxed)
         _check_live(study.header.endpoint_url, study.header.bucket)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
-        with StudyFile.resume(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
-            study = replace(study, header=_continued(study, progress))
+        with ticker_for("s", quiet=options.quiet) as progress:
             clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
+            study = replace(study, header=_continued(study, clients, progress))
             return _run(options, study, clients, file, output, progress, began_s)
+
+
+def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
+    if options.resume is not None:
+        return _resumed(options, options.resume, output, began_s)
     workload, specs = options.workload, options.specs
     _check_memory(options, workload)
     _check_live(options.endpoint_url, options.bucket)
@@ -91,7 +103,8 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
         progress = stack.enter_context(ticker_for("s", quiet=options.quiet))
         clients = _clients(specs, progress, is_picky=options.clients is not None)
         disk = _disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s)
-        study = Study(header=_header(options, workload, clients, disk))
+        programs = tuple(map(_program, clients.values()))
+        study = Study(header=replace(_header(options, workload, clients, disk), programs=programs))
         for line in study.header.warnings:
             progress.say(f"warning: {line}")
         if options.study is None:
@@ -100,13 +113,14 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
         return _run(options, study, clients, file, output, progress, began_s)
 
 
-def _continued(study: Study, progress: Ticker) -> Header:
-    """The header of a study that continues, with a warning if that adds runs of another machine, disk or s3bench."""
+def _continued(study: Study, clients: Mapping[str, FoundClient], progress: Ticker) -> Header:
+    """The header of a study that continues, with a warning if that adds runs of another machine, client or s3bench."""
     header, facts = study.header, to_builtins(machine_facts())
     kind = file_system_of(_parent(header.workload, no_disk=header.no_disk))
     changes = [f"another {words}" for name, words in _COMPARED_FACTS if header.machine.get(name) != facts.get(name)]
     if header.disk is not None and header.disk.kind != kind:
         changes.append(f"workspaces on {kind} instead of {header.disk.kind}")
+    changes += _other_programs(header, clients)
     if header.s3bench != s3bench.__version__:
         changes.append(f"s3bench {s3bench.__version__} instead of {header.s3bench}")
     if not changes or not study.trials or _tuner(header).next_block(study.trials) is None:
@@ -114,6 +128,27 @@ def _continued(study: Study, progress: Ticker) -> Header:
     words = f"continued with {', '.join(changes)}: earlier runs may not be comparable with later ones"
     progress.say(f"warning: {words}")
     return replace(header, warnings=(*header.warnings, words))
+
+
+def _other_programs(header: Header, clients: Mapping[str, FoundClient]) -> Iterator[str]:
+    """Which clients are not those with which the study began; former studies do not tell."""
+    programs = {program.label: program for program in header.programs}
+    for label, found in clients.items():
+        now = _program(found)
+        before = programs.get(label, now)
+        if now.version != before.version:
+            yield f"{label} of version {now.version} instead of {before.version}"
+        elif before.digest and now.digest and now.digest != before.digest:
+            yield f"another build of {label}"
+
+
+def _program(found: FoundClient) -> Client:
+    """The client as a study keeps it; without a digest if its files cannot be read, which its runs will show."""
+    try:
+        digest = program_digest(found)
+    except S3BenchError:
+        digest = ""
+    return Client(name=found.kind, version=found.version, label=found.label, digest=digest)
 
 
 def _tuner(header: Header) -> Tuner:

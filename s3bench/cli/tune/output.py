@@ -1,14 +1,14 @@
 """Prints the result of a tuning as a table or JSON, and writes it as Markdown; files are checked before it runs."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 import msgspec
 
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.terminal import stdout_paints, stdout_width
-from s3bench.cli.tune.options import TuneOptions
+from s3bench.cli.tune.options import RUN_LIMIT_S, TuneOptions
 from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
@@ -55,13 +55,18 @@ class TuneOutput:
                 click.echo(f"s3bench: so far, {error.what}", err=True)
         kept = self._options.study or self._options.resume
         if kept is not None:
-            go_on = shlex.join(("s3bench", "tune", "--resume", str(kept), *self._other_budget()))
+            go_on = shlex.join(("s3bench", "tune", "--resume", str(kept), *self._not_in_study()))
             click.echo(f"s3bench: {len(study.trials)} trials are saved; continue with: {go_on}", err=True)
 
-    def _other_budget(self) -> tuple[str, ...]:
-        """The option of a budget with which a study was resumed: its file holds the one that it began with."""
-        budget = None if self._options.resume is None else self._options.budget
-        return () if budget is None else ("--budget", str(budget))
+    def _not_in_study(self) -> Iterator[str]:
+        """The options that are not in the file of a study; it has the budget with which it began."""
+        options = self._options
+        if options.resume is not None and options.budget is not None:
+            yield from ("--budget", str(options.budget))
+        if options.timeout != RUN_LIMIT_S:
+            yield from ("--timeout", f"{options.timeout:.12g}s")
+        if options.allow_unsandboxed:
+            yield "--allow-unsandboxed"
 
     def compared(self, studies: Sequence[Study]) -> ClientTable:
         """Print the comparison of clients."""

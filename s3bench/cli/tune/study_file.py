@@ -21,9 +21,13 @@ def read_study(path: Path) -> Study:
 
 
 class StudyFile:
-    """A study on disk, open for its next trials and locked; a context manager."""
+    """A study on disk, open for its next trials and locked; a context manager.
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    `study` is what the file had when it was locked, which no other s3bench can have changed since.
+    """
+
+    def __init__(self, path: Path, descriptor: int, study: Study) -> None:
+        self.study = study
         self._path = path
         self._descriptor = descriptor
 
@@ -35,18 +39,26 @@ class StudyFile:
         """
         check_output(path, force=force)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if force else os.O_EXCL)
-        file = cls(path, _opened(path, flags))
+        file = cls(path, _opened(path, flags), Study(header=header))
         os.ftruncate(file._descriptor, 0)
         file._write(encode_line(header))
         return file
 
     @classmethod
     def resume(cls, path: Path) -> Self:
-        """Open a study to continue it; removes an unfinished last line."""
-        file = cls(path, _opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
-        content = path.read_bytes()
-        os.ftruncate(file._descriptor, content.rfind(b"\n") + 1)
-        return file
+        """Open a study to continue it; removes an unfinished last line. Raises `BadInput` if it is not a study.
+
+        The file is read after it was locked: until then another s3bench may add trials.
+        """
+        descriptor = _opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, fix="pass the path of a study")
+        try:
+            content = read_whole(path, of="a study")
+            study = parse_study(content, source=str(path))
+            os.ftruncate(descriptor, content.rfind(b"\n") + 1)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, study)
 
     def __enter__(self) -> Self:
         return self
@@ -70,12 +82,12 @@ class StudyFile:
             ) from None
 
 
-def _opened(path: Path, flags: int) -> int:
+def _opened(path: Path, flags: int, *, fix: str = "") -> int:
     """Open and lock the file. Raises `BadInput`."""
     try:
         descriptor = os.open(path, flags, 0o666)
     except OSError as error:
-        raise BadInput(f"cannot open {path}", error.strerror or str(error)) from None
+        raise BadInput(f"cannot open {path}", error.strerror or str(error), fix) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -13,7 +13,7 @@ import msgspec
 
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.http_request import first_of_range
-from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.logged_request import DELETE_OF_A_VERSION, LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s
 from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
@@ -79,7 +79,9 @@ def _parse(line: str) -> LoggedRequest:
         return LoggedRequest(at_s=rfc3339_s(event.time), kind=None, operation=f"{event.name} of {event.source}")
     parameters = event.parameters or {}
     transfer = event.transfer or _Transfer()
-    kind = _KINDS.get(event.name)
+    kind, operation = _KINDS.get(event.name), event.name
+    if kind is OperationKind.DELETE and parameters.get("versionId"):
+        kind, operation = None, DELETE_OF_A_VERSION
     range_start = None
     if kind is OperationKind.GET and (asked := parameters.get("Range") or parameters.get("range")):
         kind = OperationKind.RANGE
@@ -91,7 +93,7 @@ def _parse(line: str) -> LoggedRequest:
     return LoggedRequest(
         at_s=rfc3339_s(event.time),
         kind=kind,
-        operation=event.name,
+        operation=operation,
         bucket=str(parameters.get("bucketName", "")),
         key=str(parameters.get("key", "")),
         object_bytes=body_bytes if is_whole else None,

@@ -61,6 +61,11 @@ def upload_and_part(query: str) -> tuple[str, int | None]:
     return upload_id, part_number
 
 
+def has_version(query: str) -> bool:
+    """Whether the query of a request, such as `versionId=A`, names a version of the object."""
+    return any(name == "versionId" and value for name, _, value in (each.partition("=") for each in query.split("&")))
+
+
 def first_of_range(field: str) -> int | None:
     """The first byte of a Range field such as `bytes=0-99` or of a Content-Range such as `bytes 0-99/200`."""
     numbers = field.strip().removeprefix("bytes").lstrip("= ")

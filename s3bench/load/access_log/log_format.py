@@ -8,6 +8,14 @@ from s3bench.load.access_log import cloudtrail, ibm, minio, nginx, s3_server, tr
 from s3bench.load.access_log.broken_line import BrokenLine
 from s3bench.load.access_log.logged_request import LoggedRequest
 
+_TIME_S_MAX = 4e9
+"""The year 2096, and what nanoseconds in 63 bits can hold; of a duration, more than a century."""
+
+_BYTES_MAX = 1 << 53
+"""A size of 8 PiB: no object is as large."""
+
+_OUT_OF_RANGE = "a time, a duration or a size that no request has"
+
 Parser = Callable[[str], LoggedRequest | None]
 """Parses one line, without its end; `None` for a header, raises `BrokenLine`. It may remember lines before."""
 
@@ -48,8 +56,34 @@ FORMATS = {
 
 
 def make_parser(log_format: AccessLogFormat, *, nginx_format: str = nginx.COMBINED) -> Parser:
-    """A new parser. Raises `BadInput` for an `nginx_format` that does not say what is needed."""
-    return nginx.parser(nginx_format) if log_format is AccessLogFormat.NGINX else FORMATS[log_format].parser()
+    """A new parser. Raises `BadInput` for an `nginx_format` that does not say what is needed.
+
+    What it parses has times and sizes that can be calculated with; a line with others is broken.
+    """
+    parse = nginx.parser(nginx_format) if log_format is AccessLogFormat.NGINX else FORMATS[log_format].parser()
+
+    def checked(line: str) -> LoggedRequest | None:
+        try:
+            request = parse(line)
+        except RecursionError as error:
+            raise BrokenLine("nested too deeply") from error
+        except OverflowError as error:
+            raise BrokenLine(_OUT_OF_RANGE) from error
+        if request is not None and not _is_in_range(request):
+            raise BrokenLine(_OUT_OF_RANGE)
+        return request
+
+    return checked
+
+
+def _is_in_range(request: LoggedRequest) -> bool:
+    return (
+        -_TIME_S_MAX < request.at_s < _TIME_S_MAX
+        and (request.elapsed_s is None or 0 <= request.elapsed_s < _TIME_S_MAX)
+        and (request.object_bytes is None or 0 <= request.object_bytes < _BYTES_MAX)
+        and (request.body_bytes is None or 0 <= request.body_bytes < _BYTES_MAX)
+        and (request.range_start is None or request.range_start < _BYTES_MAX)
+    )
 
 
 def detect(lines: Iterable[str], *, nginx_format: str = nginx.COMBINED) -> AccessLogFormat | None:

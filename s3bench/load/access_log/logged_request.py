@@ -6,6 +6,9 @@ import msgspec
 
 from s3bench.load.operation import OperationKind
 
+DELETE_OF_A_VERSION = "delete of a version"
+"""The `operation` of a DELETE with a version id, which has no kind: the object is not deleted by it, or comes back."""
+
 
 class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One operation of a log.
@@ -34,5 +37,5 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def succeeded(self) -> bool:
-        """Whether the server did what was asked, as far as the log says."""
-        return self.status < HTTPStatus.BAD_REQUEST
+        """Whether the server did what was asked, as far as the log says; a redirect or a 304 is no success."""
+        return self.status < HTTPStatus.MULTIPLE_CHOICES

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.http_request import first_of_range, upload_and_part, whole_of_range
-from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.http_request import first_of_range, has_version, upload_and_part, whole_of_range
+from s3bench.load.access_log.logged_request import DELETE_OF_A_VERSION, LoggedRequest
 from s3bench.load.access_log.timestamps import rfc3339_s, started_s
 from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
@@ -109,6 +109,7 @@ def _of_audit(entry: _Entry, api: _Api) -> LoggedRequest:
         answered=_lower(entry.response_headers),
         received=api.rx,
         sent=max(0, api.tx - api.tx_headers),
+        names_version=bool(entry.queries.get("versionId")),
         upload_id=entry.queries.get("uploadId", ""),
         part_number=whole_number(entry.queries.get("partNumber", "")),
     )
@@ -118,7 +119,8 @@ def _of_trace(entry: _Entry, api: str) -> LoggedRequest:
     stats = entry.stats or _Stats()
     bucket, _, key = entry.path.lstrip("/").partition("/")
     duration = stats.duration
-    upload_id, part_number = upload_and_part(entry.query or (entry.request.query if entry.request else ""))
+    query = entry.query or (entry.request.query if entry.request else "")
+    upload_id, part_number = upload_and_part(query)
     return _request(
         at_s=rfc3339_s(entry.time),
         operation=api.removeprefix("s3."),
@@ -130,6 +132,7 @@ def _of_trace(entry: _Entry, api: str) -> LoggedRequest:
         answered=_lower(entry.response.headers if entry.response else {}),
         received=stats.rx,
         sent=stats.tx,
+        names_version=has_version(query),
         upload_id=upload_id,
         part_number=part_number,
     )
@@ -147,10 +150,13 @@ def _request(
     answered: Mapping[str, str],
     received: int,
     sent: int,
+    names_version: bool,
     upload_id: str,
     part_number: int | None,
 ) -> LoggedRequest:
     kind = _KINDS.get(operation)
+    if kind is OperationKind.DELETE and names_version:
+        kind, operation = None, DELETE_OF_A_VERSION
     got = _whole(answered.get("content-length", ""))
     range_start = object_bytes = None
     if kind in SENDING:

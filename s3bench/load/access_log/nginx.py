@@ -12,8 +12,15 @@ from collections.abc import Callable, Mapping
 
 from s3bench.errors import BadInput
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.http_request import first_of_range, kind_of, split_target, upload_and_part, whole_of_range
-from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.http_request import (
+    first_of_range,
+    has_version,
+    kind_of,
+    split_target,
+    upload_and_part,
+    whole_of_range,
+)
+from s3bench.load.access_log.logged_request import DELETE_OF_A_VERSION, LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s, rfc3339_s, started_s
 from s3bench.load.access_log.whole_number import whole_number
 from s3bench.load.operation import SENDING, OperationKind
@@ -80,6 +87,9 @@ class _Parser:
         bucket, key, names = split_target(target)
         status = fields["status"]
         kind = kind_of(method, key, names, is_copy=_has(fields, "http_x_amz_copy_source"))
+        operation = kind or f"{method} of {'an object' if key else 'a bucket'}"
+        if kind is OperationKind.DELETE and has_version(target.partition("?")[2]):
+            kind, operation = None, DELETE_OF_A_VERSION
         sent = _whole(fields, "body_bytes_sent")
         range_start = object_bytes = None
         body_bytes = sent
@@ -99,7 +109,7 @@ class _Parser:
         return LoggedRequest(
             at_s=started_s(ended, self._ended_s(ended), elapsed_s),
             kind=kind,
-            operation=kind or f"{method} of {'an object' if key else 'a bucket'}",
+            operation=operation,
             bucket=bucket,
             key=key,
             object_bytes=object_bytes,

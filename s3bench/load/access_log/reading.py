@@ -6,6 +6,7 @@ What cannot be understood is skipped and counted by kind, up to a limit.
 import gzip
 import itertools
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -162,7 +163,7 @@ def _lines(path: Path) -> Iterator[str]:
             file = stack.enter_context(_opened(path))
             first = file.read(_BLOCK_BYTES)
             yield from _records(path, first, file) if _RECORDS.match(first) else _split(first, file)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             why = (error.strerror if isinstance(error, OSError) else "") or str(error)
             raise BadInput(f"{visible(str(path))}: the log cannot be read", why, "pass the path of a log") from error
 
@@ -197,7 +198,7 @@ def _records(path: Path, first: bytes, file: BinaryIO) -> Iterator[str]:
         )
     try:
         records = msgspec.json.decode(content, type=_RecordsFile).records
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadInput(
             f"{visible(str(path))}: the file of CloudTrail is broken", str(error), "pass a complete file"
         ) from error

@@ -1,8 +1,8 @@
 """S3 server access logs (https://docs.aws.amazon.com/AmazonS3/latest/userguide/AccessLogFormat.html).
 
 Times are those at which requests were received, in whole seconds; lines are in no particular order. Keys stay encoded
-as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known. Upload ids
-and part numbers are in the request URI.
+as they are in the log. The log has no ranges: of a GET with status 206 only the number of bytes is known. Upload ids,
+part numbers and version ids are in the request URI; a DeleteObjects has the version id of each key in a field.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from s3bench.load.access_log.broken_line import BrokenLine
-from s3bench.load.access_log.http_request import upload_and_part
-from s3bench.load.access_log.logged_request import LoggedRequest
+from s3bench.load.access_log.http_request import has_version, upload_and_part
+from s3bench.load.access_log.logged_request import DELETE_OF_A_VERSION, LoggedRequest
 from s3bench.load.access_log.timestamps import common_log_s
 from s3bench.load.operation import SENDING, OperationKind
 
@@ -38,6 +38,9 @@ _KINDS = {
     "REST.POST.UPLOAD": OperationKind.MULTIPART_COMPLETE,
     "REST.DELETE.UPLOAD": OperationKind.MULTIPART_ABORT,
 }
+_VERSION = re.compile(r'\S+ (?:"[^"]*"|-) (?:".*"|-) (\S+)')
+"""What follows the total time: turn-around time, referrer, user agent and version id."""
+
 _PARTIAL = "206"
 
 
@@ -54,6 +57,8 @@ def _parse(line: str) -> LoggedRequest:
     kind = _KINDS.get(operation)
     if kind is OperationKind.GET and status == _PARTIAL:
         kind = OperationKind.RANGE
+    elif kind is OperationKind.DELETE and _is_of_a_version(request, line[match.end() :]):
+        kind, operation = None, DELETE_OF_A_VERSION
     upload_id, part_number = _upload_and_part(request) if "uploadId=" in request else ("", None)
     object_bytes = None if size == "-" else int(size)
     return LoggedRequest(
@@ -73,4 +78,16 @@ def _parse(line: str) -> LoggedRequest:
 
 def _upload_and_part(request: str) -> tuple[str, int | None]:
     """Those of a request such as `"PUT /KEY?partNumber=1&uploadId=A HTTP/1.1"`."""
-    return upload_and_part(request.rpartition(" ")[0].partition("?")[2])
+    return upload_and_part(_query_of(request))
+
+
+def _is_of_a_version(request: str, rest: str) -> bool:
+    """Whether a DELETE names a version: in its request, or, of a DeleteObjects, in the `rest` of its line."""
+    if request != "-":
+        return "versionId=" in request and has_version(_query_of(request))
+    version = _VERSION.match(rest)
+    return version is not None and version[1] != "-"
+
+
+def _query_of(request: str) -> str:
+    return request.rpartition(" ")[0].partition("?")[2]

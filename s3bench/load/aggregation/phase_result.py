@@ -18,7 +18,7 @@ from s3bench.load.aggregation.total import Total, latency_of
 from s3bench.load.aggregation.window import Totals, Window, declared, operations_of
 from s3bench.load.engine.message import PhaseEnded
 from s3bench.load.operation import AttemptFailure, OperationKind
-from s3bench.load.profile.profile import Phase, Rate
+from s3bench.load.profile.profile import Job, Phase, Rate
 from s3bench.results.load import Load
 
 
@@ -176,18 +176,24 @@ class PhaseSums:
         share = sum(each.weight for each in whole.mix if each.kind is kind) / sum(each.weight for each in whole.mix)
         return msgspec.structs.replace(
             self._load(total, signs, kind=kind, job=_job_name(self.phase, job, kind)),
-            rate_planned=self._mean_rate(whole.rate) * share if whole.rate and share else None,
+            rate_planned=self._mean_rate(whole, whole.rate) * share if whole.rate and share else None,
         )
 
-    def _mean_rate(self, rate: Rate) -> float:
-        """The mean of a planned rate in the measured window."""
-        since_s = float(self.window.first_second)
-        return rate.mean_per_s(since_s, since_s + self.window.length_s, ramp_s=self.phase.ramp_s)
+    def _mean_rate(self, job: Job, rate: Rate) -> float:
+        """The mean of the planned rate of a job in the measured window; none is planned beyond its `operations`."""
+        since_s, ramp_s = float(self.window.first_second), self.phase.ramp_s
+        until_s = since_s + self.window.length_s
+        if job.operations is None or until_s == since_s:
+            return rate.mean_per_s(since_s, until_s, ramp_s=ramp_s)
+        before, until = (
+            min(job.operations, at_s * rate.mean_per_s(0.0, at_s, ramp_s=ramp_s)) for at_s in (since_s, until_s)
+        )
+        return (until - before) / self.window.length_s
 
     @property
     def _rate_planned(self) -> float | None:
         """The planned rate of all jobs together; `None` if one is a closed loop."""
-        rates = [self._mean_rate(job.rate) for job in self.phase.jobs if job.rate]
+        rates = [self._mean_rate(job, job.rate) for job in self.phase.jobs if job.rate]
         return sum(rates) if rates and len(rates) == len(self.phase.jobs) else None
 
     def _within(self, stretches: tuple[Outage, ...]) -> float:

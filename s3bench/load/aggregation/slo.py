@@ -2,7 +2,8 @@
 
 The search for the highest rate that keeps them is in `s3bench.load.session.slo_search`; a run at a rate of the user's
 has the verdict of this module. If the load generator was the bottleneck, a run says nothing about the server; if it has
-too few operations for a percentile, it has to be longer.
+too few operations for a percentile, it has to be longer. Operations that were unfinished at the end are in no figure: a
+few are usual, but if they could break a limit that the others keep, the run does not show that it holds.
 """
 
 import math
@@ -107,6 +108,9 @@ class Slo:
             return replace(broken, outcome=SloOutcome.NO_EVIDENCE if excuse else SloOutcome.BROKEN, words=words)
         if behind := _behind(load, window_s):
             return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=behind)
+        for clause, verdict in zip(self.clauses, verdicts, strict=True):
+            if verdict.outcome is SloOutcome.HOLDS and (words := _left_out(clause, load)):
+                return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, clause=clause.text, words=words)
         unresolved = [each for each in verdicts if each.outcome is SloOutcome.UNRESOLVED]
         holds = SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
         return max(unresolved, key=lambda each: each.longer, default=holds)
@@ -194,6 +198,46 @@ def _decide_errors(clause: Clause, load: Load) -> SloVerdict:
         words = f"{clause.text} needs {needed:,} operations, and {ended:,} ended"
         return _unresolved(clause, words, needed / max(1, ended))
     return SloVerdict(outcome=SloOutcome.HOLDS, clause=clause.text, words=words)
+
+
+def _left_out(clause: Clause, load: Load) -> str:
+    """Describe the unfinished operations that could break a clause which the others keep; empty if they could not."""
+    if clause.subject is SloMetric.ERRORS:
+        return _errors_left_out(clause, load)
+    return _times_left_out(clause, load) if clause.figure in _PERCENTS else ""
+
+
+def _errors_left_out(clause: Clause, load: Load) -> str:
+    lost, ended = _lost(load), load.operations + load.failed
+    longest_s = (load.response or load.latency).max or 0.0
+    if not lost or (load.oldest or 0.0) < longest_s or load.failed + lost < clause.limit * (ended + lost):
+        return ""
+    return (
+        f"{load.failed:,} of {ended:,} operations failed, and {lost:,} more that were in flight at the end did not "
+        "succeed afterwards"
+    )
+
+
+def _times_left_out(clause: Clause, load: Load) -> str:
+    """As `_left_out`, for a percentile. The ages of unfinished operations are taken to be even up to the oldest.
+
+    Whether their first bytes had come is known only of those that never succeeded.
+    """
+    missing, oldest_s = load.unfinished or 0, load.oldest
+    if clause.subject is SloMetric.FIRST_BYTE:
+        missing, oldest_s = _lost(load), load.oldest_attempt
+    allowed = (1 - _PERCENTS[clause.figure] / 100) * (load.latency.count + missing)
+    if not oldest_s or missing * (1 - clause.limit / oldest_s) <= allowed:
+        return ""
+    return (
+        f"{_name(clause)} does not have the {missing:,} operations that were unfinished at the end, the oldest for "
+        f"{render_seconds(oldest_s)}"
+    )
+
+
+def _lost(load: Load) -> int:
+    """At least so many operations were in flight at the end and did not succeed afterwards; others only waited."""
+    return max(0, (load.unfinished or 0) - (load.late or 0) - (load.waiting_max or 0))
 
 
 def _unresolved(clause: Clause, words: str, longer: float) -> SloVerdict:

@@ -230,17 +230,18 @@ class JobState:
 
     @property
     def backlog(self) -> int:
-        """How many planned operations were due at the last turn and have not begun."""
-        return 0 if self.plan is None else self.plan.waiting
+        """How many planned operations were due at the last turn and have not begun; no more than are left."""
+        plan = self.plan
+        if plan is None or plan.waiting <= 0 or not (self.pending or self.has_more):
+            return 0
+        return plan.waiting if self.left is None else min(plan.waiting, self.left + len(self.pending))
 
     def waiting(self, now_ns: int) -> int:
         """How many operations of an open loop should have begun before now and have not."""
-        if self.plan is None or not (self.pending or self.has_more):
-            return 0
-        while not self.plan.tick(now_ns - 1):
-            pass
-        waiting = max(0, self.plan.waiting)
-        return waiting if self.left is None else min(waiting, self.left + len(self.pending))
+        if self.plan is not None and (self.pending or self.has_more):
+            while not self.plan.tick(now_ns - 1):
+                pass
+        return self.backlog
 
     @property
     def written(self) -> int:

@@ -26,7 +26,7 @@ SLOT_NS = 100_000_000
 
 _SLOTS = SECOND_NS // SLOT_NS
 _SECOND_OF_SLOTS = (1 << _SLOTS) - 1
-_UPWARDS = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
+_UPWARDS = frozenset({OperationKind.PUT, OperationKind.MULTIPART, OperationKind.MULTIPART_PART})
 _DOWNWARDS = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.LIST})
 
 

@@ -108,10 +108,6 @@ class ReplayState(JobState):
         """How many planned operations are due and have not begun."""
         return super().backlog + len(self._freed) + len(self._order)
 
-    def waiting(self, now_ns: int) -> int:
-        """How many operations should have begun before now and have not."""
-        return super().waiting(now_ns) + len(self._freed) + len(self._order)
-
     def oldest_ns(self, now_ns: int) -> int:
         """How long the first of the operations has waited that hold no virtual user; 0 without any."""
         starts_ns = [planned_ns for _, _, planned_ns in (*self._freed, *self._order.waiting())]

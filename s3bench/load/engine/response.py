@@ -40,8 +40,10 @@ def quick_length(data: bytes, end: int, start: bytes) -> int:
     at = head.find(b"\r\ncontent-length:")
     if at < 0 or head.find(b"\r\ntransfer-encoding:") >= 0:
         return -1
-    closing = head.find(b"\r\nconnection:")
-    if closing >= 0 and not head.startswith(b" keep-alive\r\n", closing + 13):
+    connection = head.find(b"\r\nconnection:")
+    if connection >= 0 and (
+        not head.startswith(b" keep-alive\r\n", connection + 13) or head.find(b"\r\nconnection:", connection + 13) >= 0
+    ):
         return -1
     at += 17
     stop = head.find(b"\r\n", at)
@@ -205,6 +207,7 @@ class ResponseParser:
     def _take_fields(self, lines: list[bytes]) -> bytes:
         """Keep what matters of the fields; gives the transfer codings, which are needed at once."""
         codings = b""
+        options = set[bytes]()
         for line in lines:
             name, colon, value = line.partition(b":")
             if not colon:
@@ -215,10 +218,10 @@ class ResponseParser:
             elif name == b"transfer-encoding":
                 codings += b"," + value.lower()
             elif name == b"connection":
-                options = {option.strip() for option in value.lower().split(b",")}
-                self.closing = (self.closing and b"keep-alive" not in options) or b"close" in options
+                options.update(option.strip() for option in value.lower().split(b","))
             elif name == b"etag":
                 self.etag = value.decode("latin-1")
+        self.closing = (self.closing and b"keep-alive" not in options) or b"close" in options
         return codings
 
     def _take_length(self, value: bytes) -> None:

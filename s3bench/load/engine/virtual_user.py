@@ -54,7 +54,7 @@ class VirtualUser(Exchange):
     __slots__ = (
         "_attempt", "_counter", "_credit", "_credit_bytes", "_down", "_failed_ns", "_failure", "_first_start_ns",
         "_index", "_job_state", "_kind", "_new", "_number", "_pause_ns", "_planned_ns", "_quick_counter", "_reads",
-        "_spared", "_step", "_target", "_ticket", "_up_bytes", "_upload", "_wait", "_writes",
+        "_spared", "_step", "_target", "_ticket", "_up_bytes", "_upload", "_uploaded_bytes", "_wait", "_writes",
     )  # fmt: skip
 
     def __init__(self, job_state: JobState, index: int) -> None:
@@ -80,6 +80,7 @@ class VirtualUser(Exchange):
         self._quick_counter = False  # whether all latencies of the attempt are the same
         self._credit: IntervalCounter | None = None  # where the last response was counted as a success
         self._credit_bytes = 0
+        self._uploaded_bytes = 0  # of the last multipart upload that was counted as a success
         self._failed_ns = 0
         self._failure = ""
         self._pause_ns = 0
@@ -401,6 +402,7 @@ class VirtualUser(Exchange):
                 counter.first_byte.append(upload.first_ns - upload.started_ns)
                 counter.response.append(now_ns - (upload.planned_ns or upload.started_ns))
                 counter.bytes_up += upload.size_bytes
+                self._uploaded_bytes = upload.size_bytes
         if not upload.failure:
             job_state.mix.wrote(self._number)
         self._next(now_ns, well=not upload.failure)
@@ -432,10 +434,13 @@ class VirtualUser(Exchange):
         self._fail(fault, now_ns, worth=True)
 
     def on_surplus(self) -> None:
-        """Count the operation before as failed: more bytes followed its response."""
+        """Count the operation before as failed: more bytes followed its response, the last one of an upload."""
         credit, self._credit = self._credit, None
-        if credit is not None and not self._job_state.over:
-            credit.withdraw(AttemptFailure.SURPLUS, self._credit_bytes)
+        if credit is None or self._job_state.over:
+            return
+        credit.withdraw(AttemptFailure.SURPLUS, self._credit_bytes)
+        if credit.kind is OperationKind.MULTIPART_COMPLETE:
+            self._job_state.counter(OperationKind.MULTIPART).withdraw(AttemptFailure.SURPLUS, self._uploaded_bytes)
 
     def _note_unanswered(self) -> None:
         """Note a write that was sent whole and had no response, which the server may do later; any other is none."""

@@ -64,7 +64,7 @@ def _requests(seen: LogObserver) -> Iterator[str]:
     failed = sum(seen.failed.values())
     if failed:
         statuses = ", ".join(f"{count:,} with status {status}" for status, count in seen.failed.most_common(3))
-        yield f"requests that failed: {failed:,} ({failed / (failed + succeeded):.2%}), {statuses}"
+        yield f"requests that did not succeed: {failed:,} ({failed / (failed + succeeded):.2%}), {statuses}"
     if seen.others:
         names = [f"{visible(name)} ({count:,})" for name, count in seen.others.most_common(_OTHERS_SHOWN)]
         more = len(seen.others) - len(names)

@@ -38,8 +38,8 @@ _US = 1e6
 class LogObserver:
     """What was seen of a log: `observe` its requests, then fit a workload to it (`workload_fitting`).
 
-    `counts` has the operations that succeeded, `failed` the others by status, `others` what no profile has by its name
-    in the log. `sizes` are by job and request.
+    `counts` has the operations that succeeded, `failed` the others by status, redirects too. `others` is what no
+    profile has, by its name in the log. `sizes` are by job and request.
     """
 
     def __init__(self) -> None:

@@ -37,8 +37,7 @@ def check_job(job: Job) -> Iterator[Fault]:
             "objects",
             Complaint(f"is more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "write fewer, or use uniform keys"),
         )
-    if OperationKind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
-        yield "mix", Complaint("has delete and no operation that writes objects to delete", "add put to the mix")
+    yield from _check_deletes(job)
     if OperationKind.PUT in kinds and largest > PUT_BYTES_MAX:
         yield (
             "sizes",
@@ -52,6 +51,20 @@ def check_job(job: Job) -> Iterator[Fault]:
             "part_size",
             Complaint(f"makes more than {_PARTS_MAX} parts of {render_bytes(largest)}", f"write {least} or more"),
         )
+
+
+def _check_deletes(job: Job) -> Iterator[Fault]:
+    """A delete of a mix takes an object that the mix has written; where there is none, it would be left out."""
+    weights = {share.kind: share.weight for share in job.mix}
+    deletes = weights.get(OperationKind.DELETE, 0.0)
+    writes = sum(weight for kind, weight in weights.items() if kind in WRITING)
+    if not deletes or len(weights) == 1:
+        return
+    if not writes:
+        yield "mix", Complaint("has delete and no operation that writes objects to delete", "add put to the mix")
+    elif deletes > writes and not math.isclose(deletes, writes):
+        what = f"deletes more often (weight {deletes:g}) than it writes objects to delete ({writes:g})"
+        yield "mix", Complaint(what, f"give delete {writes:g} or less")
 
 
 def _check_range(job: Job) -> Iterator[Fault]:

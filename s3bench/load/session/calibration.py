@@ -12,7 +12,7 @@ import msgspec
 
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.message import Keys, RequestTarget
-from s3bench.load.operation import OperationKind
+from s3bench.load.operation import READING, OperationKind
 from s3bench.load.profile.profile import Phase
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules
@@ -24,6 +24,8 @@ CALIBRATION_S = 2.0
 WARMUP_S = 1.0
 
 _THREADS_MIN = 16  # fewer would wait for round trips, and show those instead of what the machine can do
+_READS_MIN = 10  # enough for a median
+_READ_EACH = 10  # one object of so many
 _BODY = "body"
 _BUCKET = "null"
 _UPLOAD = "<InitiateMultipartUploadResult><UploadId>null</UploadId></InitiateMultipartUploadResult>"
@@ -45,10 +47,18 @@ def calibrated(phase: Phase) -> Phase | None:
     )
 
 
-def lone(phase: Phase) -> Phase:
-    """The phase of `calibrated` with one request at a time, which shows latencies without any queue."""
-    first = msgspec.structs.replace(phase.jobs[0], threads=1)
-    return msgspec.structs.replace(phase, jobs=(first,))
+def lone(phase: Phase) -> Phase | None:
+    """The phase of `calibrated` with one request at a time, which shows latencies without any queue.
+
+    `None` for several jobs: what is compared is the median of all operations, and their shares would be others. The job
+    says how many `objects` there are; few of them are read, since a cache may have these afterwards.
+    """
+    if len(phase.jobs) > 1:
+        return None
+    (job,) = phase.jobs
+    operations = max(_READS_MIN, (job.objects or 0) // _READ_EACH) if READING & set(job.kinds) else None
+    alone = msgspec.structs.replace(job, threads=1, operations=operations)
+    return msgspec.structs.replace(phase, jobs=(alone,), warmup_s=0.0)
 
 
 def calibrate(

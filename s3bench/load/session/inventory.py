@@ -51,11 +51,11 @@ class Inventory:
         jobs = tuple(msgspec.structs.replace(job, objects=self.wanted(job)) for job in phase.jobs)
         return msgspec.structs.replace(phase, jobs=jobs)
 
-    def first_numbers(self, phase: Phase) -> tuple[int, ...]:
-        """Where the new objects of each job begin: far away from all others, or at 0 where they are the data set."""
+    def first_numbers(self, filling: Sequence[bool]) -> tuple[int, ...]:
+        """Where the new objects of each job begin: at 0 if it is `filling` the data set, else far from all others."""
         numbers = []
-        for job in phase.jobs:
-            numbers.append(0 if self.fills(job, phase) else FAR * self._loose)
+        for fills in filling:
+            numbers.append(0 if fills else FAR * self._loose)
             self._loose += 1
         return tuple(numbers)
 

@@ -133,14 +133,19 @@ class LoadRun:
                 "check what the endpoint rejects, and whether they fit there",
             )
 
-    def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
+    def settled(self, phase: Phase) -> Phase:
+        """The phase with the number of objects that each job reads."""
+        return self._inventory.settled(phase)
+
+    def measure(self, phase: Phase, *, fills: bool = True) -> Generator[PhaseAggregation, None, PhaseAggregation]:
         """Run a phase; yields its aggregation every second, and returns it at the end.
 
-        Raises `PhaseCutShort` if the workers cannot go on.
+        What it writes may become the data set of later phases, unless `fills` is off. Raises `PhaseCutShort` if the
+        workers cannot go on.
         """
         settled = self._inventory.settled(phase)
-        filling = [self._inventory.fills(job, settled) for job in settled.jobs]
-        first_numbers = self._inventory.first_numbers(settled)
+        filling = [fills and self._inventory.fills(job, settled) for job in settled.jobs]
+        first_numbers = self._inventory.first_numbers(filling)
         aggregation = self._aggregation(settled)
         try:
             yield from self._perform(settled, aggregation, first_numbers=first_numbers)

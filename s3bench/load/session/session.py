@@ -249,9 +249,9 @@ class Session:
         yield measured
         return measured
 
-    def _measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
+    def _measure(self, phase: Phase, *, fills: bool = True) -> Generator[PhaseAggregation, None, PhaseAggregation]:
         self._wrote = self._wrote or any(job.leaves_objects for job in phase.jobs)
-        return self._run.measure(phase)
+        return self._run.measure(phase, fills=fills)
 
     def _watched(
         self, aggregations: Generator[PhaseAggregation, None, _Returned]
@@ -281,14 +281,19 @@ class Session:
                 short, self._rules, tls=self._site.target.tls, workers=self.terms.workers, directory=directory
             )
             yield from self._prepared(phase)
-            yield Beginning(name="calibrating: one request at a time")
-            floor = yield from self._watched(self._measure(lone(short)))
-            self._known[key] = replace(
-                known,
-                ceiling=ceiling.measure().whole.operations_rate or None,
-                latency_floor_s=floor.measure().whole.latency.p50,
-            )
+            floor_s = yield from self._latency_floor(short)
+            ceiling_per_s = ceiling.measure().whole.operations_rate or None
+            self._known[key] = replace(known, ceiling=ceiling_per_s, latency_floor_s=floor_s)
         return self._known[key]
+
+    def _latency_floor(self, short: Phase) -> Generator[Event, None, float | None]:
+        """Measure the median latency of one request at a time; `None` for several jobs. It leaves no data set."""
+        alone = lone(self._run.settled(short))
+        if alone is None:
+            return None
+        yield Beginning(name="calibrating: one request at a time")
+        floor = yield from self._watched(self._measure(alone, fills=False))
+        return floor.measure().whole.latency.p50
 
     def _search(self, phase: Phase, slo: Slo) -> Iterator[Event]:
         """Find the highest rate of a phase's one job that meets `slo`."""

@@ -26,6 +26,16 @@ from tests.cli.conftest import Here
             ("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"),
             "'--max-time': is \"soon\", which is not",
         ),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (
+            ("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "p95_memory"),
+            "--metric p95_memory needs samples",
+        ),
+        (("--self-test", "--metric", "p50_memory"), "--metric p50_memory needs samples"),
+        (
+            ("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "load.latency.p99"),
+            "--metric load.latency.p99: clients run no load",
+        ),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--rounds", "3"), "--rounds needs --self-test"),
         (("a.json", "b.json", "--tls"), "--tls needs --baseline and --candidate"),
         (("a.json", "b.json", "--no-explain"), "--no-explain needs --baseline and --candidate"),
@@ -64,6 +74,7 @@ def test_bad_input_is_refused_before_anything_runs(
 
 
 ONE = ("--baseline", "s5cmd", "--candidate", "s5cmd", "-k", "upload and cp and 4KB and not 100 and not 5,000")
+CRT = ("--baseline", "crt-python", "--candidate", "crt-python", *ONE[4:])
 SIX = ("--baseline", "s5cmd", "--candidate", "s5cmd", "6.json")
 
 
@@ -87,13 +98,25 @@ def test_too_few_pairs_for_the_number_of_tests_are_refused_before_anything_runs(
     assert not bench.runs
 
 
+@pytest.mark.parametrize("option", ["--metric", "--exact"])
+@pytest.mark.parametrize("clients", [("s5cmd", "s5cmd"), ("rclone", "rclone"), ("obstore", "crt-python")])
+def test_instructions_of_clients_whose_counts_do_not_repeat_are_refused_before_anything_runs(
+    here: Here, bench: ScriptedBench, clients: tuple[str, str], option: str
+) -> None:
+    finished = here("gate", "--baseline", clients[0], "--candidate", clients[1], *ONE[4:], option, "instructions")
+    assert finished.returncode == 2, finished.stderr
+    assert f"{option} instructions: equal runs of {clients[0]} are not known to execute equally many" in finished.stderr
+    assert not bench.runs
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         (*ONE, "--pairs", "8"),
         (*ONE, "--pairs", "6,8"),
         (*ONE, "--pairs", "2", "--metric", "none"),
-        (*ONE, "--pairs", "2", "--metric", "instructions"),
+        (*CRT, "--pairs", "2", "--metric", "instructions"),
+        (*ONE, "--metric", "p95_memory", "--data-interval", "10ms"),
         (*SIX, "--pairs", "12"),
         (*SIX, "--pairs", "10", "--metric", "total_time"),
     ],

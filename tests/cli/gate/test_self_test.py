@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +193,13 @@ def test_the_time_that_a_client_takes_to_install_is_part_of_the_time_limit(
 
     monkeypatch.setattr(self_test, "found_clients", slowly)
     assert f"--max-time 1m has passed after 0 of {FAULTS} gates" in gate(*QUICK, "--max-time", "1m").out
+
+
+def test_instructions_of_a_client_whose_counts_do_not_repeat_are_refused(
+    gate: Gate, machine: ScriptedBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = self_test.known_client
+    monkeypatch.setattr(self_test, "known_client", lambda kind: replace(known(kind), instructions_repeat=False))
+    with pytest.raises(BadInput, match="equal runs of crt-python are not known to execute equally many"):
+        gate("--baseline", "crt-python", "--exact", "instructions")
+    assert not machine.runs

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from s3bench.cli.history.command import history_group
 from s3bench.errors import BadInput
+from s3bench.results.document import Client
+from s3bench.results.document import Result as DocumentResult
 from s3bench.results.machine_speed import MachineSpeed
 from s3bench.results.measurement import Failure, Measurement
 from tests.compare.documents import client, result
@@ -73,6 +75,13 @@ def test_a_metric_that_is_none_is_reported_with_the_nearest(trend: Trend) -> Non
     refused = trend("--metric", "total_tim").exception
     assert isinstance(refused, BadInput)
     assert "total_time" in refused.fix
+
+
+def test_a_pipeline_cannot_fail_on_a_metric_that_is_neither_better_nor_worse(trend: Trend) -> None:
+    refused = trend("--metric", "wire.bytes_sent", "--fail-on-change").exception
+    assert isinstance(refused, BadInput)
+    assert refused.what == "--fail-on-change cannot be combined with --metric wire.bytes_sent"
+    assert trend("--metric", "wire.bytes_sent").exception is None
 
 
 def test_nothing_that_fits_is_said(trend: Trend) -> None:
@@ -288,6 +297,86 @@ def test_a_reference_is_of_the_document_whose_figures_count(tmp_path: Path, monk
         trend = over(texts, tmp_path / str(number), monkeypatch)
         (series,) = json.loads(trend("--reference", "2.10.0", "--json").stdout)
         assert [(each["label"], each["reference"]) for each in series["trend"]["points"]] == [("2.11.0", 1.0)]
+
+
+def test_a_ratio_is_of_the_figures_of_documents_that_have_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same release was also measured without the reference, on days on which the machine was slower."""
+    reference = result((1.0,), of=client(version="2.10.0"))
+    alone = [(5, 3.0, False), (6, 3.0, False)]
+    texts = [
+        text(result((time_s,), of=client(version=version)), *([reference] if is_beside else []), day=day)
+        for version, days in (("2.11.0", [(1, 1.1, True)]), ("2.12.0", [(2, 1.2, True), *alone]))
+        for day, time_s, is_beside in days
+    ]
+    trend = over(texts, tmp_path, monkeypatch)
+    (series,) = json.loads(trend("--reference", "2.10.0", "--json").stdout)
+    assert series["trend"]["figures"] == [1.1, 1.2]
+    assert "2 figures left out: their documents do not have the reference release" in series["trend"]["doubts"]
+    (series,) = json.loads(trend("--json").stdout)
+    assert [point["value"] for point in series["trend"]["points"]] == [1.0, 1.1, 3.0]
+
+
+def test_the_machine_is_that_of_the_runs_beside_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(time_s: float, version: str, rate: float) -> DocumentResult:
+        measured = result((time_s,), of=client(version=version))
+        speed = MachineSpeed(rate=rate, error=0.001, probes=50)
+        runs = (each for each in measured.measurements if isinstance(each, Measurement))
+        return replace(measured, measurements=tuple(replace(each, machine_speed=speed) for each in runs))
+
+    texts = [
+        text(run(1.2, "2.12.0", 100.0), run(1.0, "2.10.0", 100.0), day=1),
+        *(text(run(3.0, "2.12.0", 30.0), day=day) for day in (2, 3)),
+    ]
+    (series,) = json.loads(over(texts, tmp_path, monkeypatch)("--reference", "2.10.0", "--json").stdout)
+    (point,) = series["trend"]["points"]
+    assert (point["label"], point["beside"]["speed"]) == ("2.12.0", 100.0)
+
+
+def test_by_date_the_reference_is_not_a_release_beside_another_version_even_if_it_is_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = result((1.0,), of=client(version="2.38.5"))
+    texts = [text(result((1.1,), of=client(version=version)), reference, day=day) for day, version in DAYS]
+    trend = over([*texts, text(reference, day=4)], tmp_path, monkeypatch)
+    (series,) = json.loads(trend("--by", "date", "--reference", "2.38.5", "--json").stdout)
+    assert [(point["value"], point["reference"]) for point in series["trend"]["points"]] == [(1.1, 1.0)] * 3
+    (series,) = json.loads(trend("--by", "date", "--json").stdout)
+    assert [point["value"] for point in series["trend"]["points"]] == [1.0] * 4
+
+
+BUILD = Client(name="cli-crt", version="2.11.0", label="cli-crt@/build/aws")
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_two_builds_of_one_version_in_a_document_are_two_series(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    texts = []
+    for day in range(1, 4):
+        published, build = result((1.25,), of=client(version="2.11.0")), result((2.0,), of=BUILD)
+        texts.append(text(*((build, published) if is_first else (published, build)), day=day))
+    texts.append(text(result((1.5,), of=client(version="2.12.0")), day=4))
+    trend = over(texts, tmp_path, monkeypatch)
+
+    def figures(*arguments: str) -> dict[str, list[float]]:
+        found = json.loads(trend(*arguments, "--json").stdout)
+        return {series["title"].partition(", machine")[0]: series["trend"]["figures"] for series in found}
+
+    every, built = "s3.cp.download on cli-crt", "s3.cp.download on cli-crt@/build/aws"
+    assert figures() == {every: [1.25, 1.5], built: [2.0]}
+    assert figures("--by", "date") == {every: [1.25, 1.25, 1.25, 1.5], built: [2.0, 2.0, 2.0]}
+    assert figures("--by", "date", "--reference", "2.11.0")[built] == [1.6, 1.6, 1.6]
+
+
+def test_builds_at_paths_are_one_series_over_versions_where_no_document_has_two_of_a_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = [Client(name="cli-crt", version=version, label=f"cli-crt@/{day}/aws") for day, version in DAYS]
+    texts = [text(result((1.0,), of=each), day=day) for day, each in enumerate(builds, 1)]
+    (series,) = json.loads(over(texts, tmp_path, monkeypatch)("--json").stdout)
+    assert [point["label"] for point in series["trend"]["points"]] == [version for _, version in DAYS]
 
 
 def test_files_of_another_tool_that_have_a_start_and_no_end_all_count(

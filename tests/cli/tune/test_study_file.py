@@ -7,6 +7,7 @@ import pytest
 
 from s3bench.cli.tune.study_file import StudyFile, read_study
 from s3bench.errors import BadInput
+from s3bench.tune.study import Study
 from tests.tune.test_study import HEADER, TRIAL
 
 
@@ -37,6 +38,24 @@ def test_going_on_appends_after_the_last_whole_trial(tmp_path: Path) -> None:
     with StudyFile.resume(path) as file:
         file.append(TRIAL)
     assert read_study(path).trials == (TRIAL, TRIAL)
+
+
+def test_a_study_that_is_continued_is_what_the_locked_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    with StudyFile.begin(path, HEADER, force=False) as file:
+        assert file.study == Study(header=HEADER)
+        file.append(TRIAL)
+    with StudyFile.resume(path) as file:
+        assert file.study == Study(header=HEADER, trials=(TRIAL,))
+
+
+def test_a_file_that_is_no_study_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"results":\n1}')
+    for _ in range(2):  # and not left locked
+        with pytest.raises(BadInput, match="is not a study"):
+            StudyFile.resume(path)
+    assert path.read_text() == '{"results":\n1}'
 
 
 def test_two_do_not_go_on_with_one_study(tmp_path: Path) -> None:

@@ -53,6 +53,41 @@ def test_an_s3_server_access_log_has_the_ids_of_uploads_and_the_numbers_of_parts
     assert (created.upload_id, created.part_number) == ("", None)
 
 
+def test_a_delete_of_a_version_is_no_delete_of_the_object() -> None:
+    s3, trail, audit, trace, combined = map(
+        make_parser,
+        (AccessLogFormat.S3, AccessLogFormat.CLOUDTRAIL, *[AccessLogFormat.MINIO] * 2, AccessLogFormat.NGINX),
+    )
+    event = examples.CLOUDTRAIL_GET | {"eventName": "DeleteObject"}
+    asked = {"bucketName": "logs", "key": "k"}
+    entry, short = json.loads(examples.MINIO_AUDIT), json.loads(examples.MINIO_TRACE) | {"api": "s3.DeleteObject"}
+    entry["api"]["name"] = "DeleteObject"
+    batch = examples.s3_line("BATCH.DELETE.OBJECT", "k").replace('"DELETE /bucket/k HTTP/1.1"', "-")
+    versions = (
+        s3(examples.s3_line("REST.DELETE.OBJECT", "k", query="?x=1&versionId=A")),
+        s3(batch.replace(" - id=", " A id=")),
+        trail(json.dumps(event | {"requestParameters": asked | {"versionId": "A"}})),
+        audit(json.dumps(entry | {"requestQuery": {"versionId": "A"}})),
+        trace(json.dumps(short | {"query": "versionId=A"})),
+        combined(examples.NGINX[2].replace("/bucket/a", "/bucket/a?versionId=A")),
+    )
+    assert {(each and each.kind, each and each.operation) for each in versions} == {(None, "delete of a version")}
+    objects = (
+        s3(examples.s3_line("REST.DELETE.OBJECT", "k")),
+        s3(batch),
+        trail(json.dumps(event | {"requestParameters": asked})),
+        audit(json.dumps(entry)),
+        trace(json.dumps(short)),
+        combined(examples.NGINX[2]),
+    )
+    assert {each and each.kind for each in objects} == {OperationKind.DELETE}
+
+
+def test_a_read_of_a_version_is_a_read_of_the_object() -> None:
+    line = examples.s3_line("REST.GET.OBJECT", "k", sent=5, size=5, query="?versionId=A")
+    assert s3_server.parser()(line).kind is OperationKind.GET
+
+
 def test_an_event_of_cloudtrail_is_a_request() -> None:
     parse = cloudtrail.parser()
     assert parse(json.dumps(examples.CLOUDTRAIL_GET)) == LoggedRequest(
@@ -247,6 +282,25 @@ def test_the_format_is_found_by_the_first_lines(lines: tuple[str, ...], found: A
 @given(name=st.sampled_from(AccessLogFormat), line=st.text(alphabet=st.characters(codec=None), max_size=200))
 def test_any_line_is_a_request_or_broken(name: AccessLogFormat, line: str) -> None:
     _check(name, line)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (AccessLogFormat.IBM, "999999999999999999 REST.GET.OBJECT k 100"),
+        (AccessLogFormat.IBM, "1 REST.GET.OBJECT k 999999999999999999"),
+        (AccessLogFormat.TRACE, "0,get,1,2,3,1,get,0,k,3,200,1,0"),
+        (AccessLogFormat.CLOUDTRAIL, '{"eventTime":' + "[" * 200_000),
+        (AccessLogFormat.CLOUDTRAIL, json.dumps(examples.CLOUDTRAIL_GET).replace("7759", "1e300")),
+        (AccessLogFormat.MINIO, examples.MINIO_AUDIT.replace("16438202ns", "9" * 400 + "s")),
+        (AccessLogFormat.MINIO, examples.MINIO_TRACE.replace("4581", "-4581")),
+        (AccessLogFormat.S3, examples.s3_line("REST.GET.OBJECT", "k", time="06/Feb/9999:00:00:38 +0000", sent=1)),
+        (AccessLogFormat.WARP, examples.WARP[1].replace("2024-05-01T10:00:00.25Z", "0001-01-01T00:00:00Z")),
+    ],
+)
+def test_numbers_that_no_request_has_and_deep_nesting_break_a_line(name: AccessLogFormat, line: str) -> None:
+    with pytest.raises(BrokenLine):
+        make_parser(name)(line)
 
 
 _LINES = {

@@ -71,6 +71,9 @@ def test_a_broken_file_of_cloudtrail_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"Records": [examples.CLOUDTRAIL_GET]})[:-5])
     with pytest.raises(BadInput, match="the file of CloudTrail is broken"):
         read_log(path)
+    path.write_text('{"Records": [' + "[" * 100_000)
+    with pytest.raises(BadInput, match="the file of CloudTrail is broken"):
+        read_log(path)
 
 
 def test_broken_lines_are_counted_by_kind_with_the_first_line(tmp_path: Path) -> None:
@@ -81,6 +84,16 @@ def test_broken_lines_are_counted_by_kind_with_the_first_line(tmp_path: Path) ->
     assert reading.report.words == (
         "2 lines: not a line of an S3 server access log, first at line 2",
         "line 4: a time that cannot be read",
+    )
+
+
+def test_an_odd_line_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
+    audit, endless = examples.MINIO_AUDIT, examples.MINIO_AUDIT.replace("16438202ns", "9" * 400 + "s")
+    reading = read_log(written(tmp_path / "log", audit, '{"x":' + "[" * 100_000, endless, audit))
+    assert len(list(reading)) == 2
+    assert reading.report.words == (
+        "line 2: nested too deeply",
+        "line 3: a time, a duration or a size that no request has",
     )
 
 
@@ -126,6 +139,11 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(gzip.compress(b"x" * 1000)[:20])
     with pytest.raises(BadInput, match="cannot be read"):
         read_log(broken)
+    whole = gzip.compress(b"x" * 1000)
+    broken.write_bytes(whole[:10] + b"\x07" + whole[11:])  # after the header: a block of no known type (RFC 1951)
+    with pytest.raises(BadInput, match="cannot be read") as refused:
+        read_log(broken)
+    assert "invalid block type" in refused.value.why
     broken.write_bytes(b"not compressed")
     with pytest.raises(BadInput, match="cannot be read"):
         read_log(broken)

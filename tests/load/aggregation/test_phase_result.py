@@ -172,6 +172,21 @@ def test_the_planned_rate_of_a_ramp_is_its_mean_in_the_measured_window(warmup_s:
     assert found.whole.rate_planned == pytest.approx(mean)
 
 
+@pytest.mark.parametrize(("warmup_s", "mean"), [(0.0, 100 / 4), (1.0, 50 / 3), (3.0, 0.0)])
+def test_no_more_operations_are_planned_than_the_job_has(warmup_s: float, mean: float) -> None:
+    limited = phase(job(rate=50.0, operations=100), warmup_s=warmup_s)
+    found = aggregation([], limited, end_ns=4 * NS).measure()
+    assert found.whole.rate_planned == pytest.approx(mean)
+
+
+def test_a_job_that_waits_for_its_last_operation_has_done_what_was_planned() -> None:
+    loop = [Operation(planned_ns=n * 20 * MS, start_ns=n * 20 * MS, end_ns=n * 20 * MS + MS) for n in range(99)]
+    loop.append(Operation(planned_ns=2 * NS, start_ns=2 * NS, end_ns=4 * NS - MS))
+    found = aggregation(loop, phase(job(rate=50.0, operations=100)), end_ns=4 * NS).measure()
+    assert found.whole.operations == 100
+    assert not [warning for warning in found.warnings if "were planned" in warning]
+
+
 def test_a_ramp_that_ran_as_planned_has_no_warning() -> None:
     """200 a second over a ramp of 2 s are 200 starts within it, and 400 in the 2 s after it."""
     starts = [round(NS * (n / 50) ** 0.5) for n in range(200)]

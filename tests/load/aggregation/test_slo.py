@@ -93,6 +93,48 @@ def test_the_greatest_time_is_at_least_the_age_of_what_was_unfinished() -> None:
     assert outcome("max<1s", load(oldest=8.0)) is SloOutcome.BROKEN
 
 
+def verdict_of(text: str, **known: object) -> SloVerdict:
+    return parse_slo(text).holds(load(response=latency(), rate_planned=1000.0, **known), window_s=WINDOW_S)
+
+
+def test_a_percentile_without_operations_that_were_overdue_at_the_end_shows_nothing() -> None:
+    """A server that died 2.9 s before the end."""
+    verdict = verdict_of("p99<50ms,errors<5%", unfinished=2900, oldest=2.9, oldest_attempt=2.9, late=0)
+    words = "p99 does not have the 2,900 operations that were unfinished at the end, the oldest for 2.90 s"
+    assert (verdict.outcome, verdict.clause, verdict.words) == (SloOutcome.NO_EVIDENCE, "p99<50ms", words)
+    assert verdict_of("p90<50ms,errors<5%", unfinished=2900, oldest=2.9, late=2900).outcome is SloOutcome.HOLDS
+    assert verdict_of("p99<5s,errors<5%", unfinished=2900, oldest=2.9, late=2900).outcome is SloOutcome.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "oldest", "late"),
+    [(30, 0.045, 30), (5000, 0.045, 5000), (30, 0.19, 30), (1500, 0.06, 1500), (1, 9.0, 0)],
+)
+def test_operations_that_are_in_flight_at_a_usual_end_do_not_matter(unfinished: int, oldest: float, late: int) -> None:
+    known = {"unfinished": unfinished, "oldest": oldest, "oldest_attempt": oldest, "late": late}
+    assert verdict_of("p99<50ms,ttfb.p99<20ms", **known).outcome is SloOutcome.HOLDS
+
+
+def test_operations_in_flight_at_the_end_that_never_succeeded_may_be_errors() -> None:
+    known = {"unfinished": 150, "oldest": 0.4, "oldest_attempt": 0.4}
+    verdict = verdict_of("errors<0.1%", **known, late=20, waiting_max=10)
+    words = "0 of 100,000 operations failed, and 120 more that were in flight at the end did not succeed afterwards"
+    assert (verdict.outcome, verdict.words) == (SloOutcome.NO_EVIDENCE, words)
+    assert verdict_of("errors<0.1%", **known, late=60).outcome is SloOutcome.HOLDS
+    assert verdict_of("errors<0.1%", **known, late=20, waiting_max=100).outcome is SloOutcome.HOLDS, "they only waited"
+    slow = known | {"oldest": 0.19}
+    assert verdict_of("errors<0.1%", **slow, late=20).outcome is SloOutcome.HOLDS, "others took as long and succeeded"
+    failed = {"failed": 60, "error_rate": 0.0006}
+    assert verdict_of("errors<0.1%", **known, late=90, **failed).outcome is SloOutcome.NO_EVIDENCE, "together they are"
+
+
+def test_first_bytes_that_never_came_are_missing_in_their_percentiles() -> None:
+    known = {"unfinished": 3000, "oldest": 3.0, "oldest_attempt": 3.0}
+    verdict = verdict_of("ttfb.p99<20ms,errors<9%", **known, late=100)
+    assert (verdict.outcome, verdict.clause) == (SloOutcome.NO_EVIDENCE, "ttfb.p99<20ms")
+    assert verdict_of("ttfb.p99<20ms,errors<9%", **known, late=3000).outcome is SloOutcome.HOLDS, "bodies were long"
+
+
 def test_a_promise_without_a_word_on_errors_allows_one_in_a_thousand() -> None:
     assert str(parse_slo("p99<50ms")) == "p99<50ms,errors<0.1%"
     assert str(parse_slo("errors<5%")) == "errors<5%"

@@ -490,6 +490,14 @@ def test_operations_of_all_jobs_wait_together() -> None:
     assert max(record.waiting_max for record in outcome.records) > 60, "looked at once in a tenth of a second"
 
 
+def test_no_more_operations_wait_than_there_are_to_be_done() -> None:
+    with Scripted(serving(wait_s=0.3)) as server:
+        rate = Rate(per_s=1000, arrivals=Arrivals.CONSTANT)
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, rate=rate, operations=3), duration_s=5.0)
+    assert (outcome.operations(), outcome.ended.waiting) == (3, 0)
+    assert max(record.waiting_max for record in outcome.records) == 2
+
+
 def silent(sock: socket.socket, number: int) -> None:
     request_on(sock)
     sock.recv(1)  # until the client gives up

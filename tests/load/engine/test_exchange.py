@@ -1,5 +1,6 @@
 """Exchanges with servers that behave well, badly and not at all: what each is counted as."""
 
+import itertools
 import socket
 import struct
 import threading
@@ -292,6 +293,33 @@ def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: OperationKind, an
         AttemptFailure.SURPLUS: (1, 0)
     }
     assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def uploading(sock: socket.socket, *, stray_after: int | None = None) -> None:
+    """Answers the requests of uploads; some time after answer `stray_after` come bytes that belong to none."""
+    for number in itertools.count():
+        request = request_on(sock)
+        sock.sendall(response(b"<UploadId>one</UploadId>" * (b"?uploads" in request), "200 OK", 'ETag: "1"'))
+        if number == stray_after:
+            threading.Event().wait(0.02)
+            sock.sendall(STRAY)
+
+
+def test_bytes_behind_the_end_of_an_upload_are_the_fault_of_the_whole_upload() -> None:
+    with Scripted(lambda sock, number: uploading(sock, stray_after=None if number else 2)) as server:
+        rate = Rate(per_s=2, arrivals=Arrivals.CONSTANT)
+        job = server.runner.job(OperationKind.MULTIPART, sizes=fixed(2000), operations=3, rate=rate)
+        outcome = server.runner.run(job, duration_s=3)
+        assert server.accepted == 2
+    for kind in (OperationKind.MULTIPART, OperationKind.MULTIPART_COMPLETE):
+        streams = [stream for record in outcome.records for stream in record.streams if stream.kind is kind]
+        losses = [(loss.label, loss.count) for stream in streams for loss in stream.losses]
+        assert (sum(stream.operations for stream in streams), losses) == (2, [(AttemptFailure.SURPLUS, 1)])
+    whole = [
+        stream for record in outcome.records for stream in record.streams if stream.kind is OperationKind.MULTIPART
+    ]
+    assert sum(stream.bytes_up for stream in whole) == 2 * 2000
+    assert sum(loss.body_bytes for stream in whole for loss in stream.losses) == 2000
 
 
 def test_bytes_that_no_answer_follows_are_the_answer() -> None:

@@ -97,6 +97,8 @@ def test_answers_to_head_and_204_have_no_body(data: bytes, head_only: bool) -> N
         (b"HTTP/1.1 200 OK\r\nConnection: Close\r\n", True),
         (b"HTTP/1.1 200 OK\r\nConnection: foo, close\r\n", True),
         (b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n", True),
         (b"HTTP/1.0 200 OK\r\n", True),
         (b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n", False),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", True),
@@ -180,6 +182,7 @@ def test_the_usual_answers_are_recognised_quickly() -> None:
     [
         b"Connection: close\r\nContent-Length: 1",
         b"Content-Length: 1\r\nConnection: Close",
+        b"Connection: keep-alive\r\nContent-Length: 1\r\nconnection: close",
         b"Content-Length: 1\r\nTransfer-Encoding: chunked",
         b"Content-Length: 1\r\ncontent-length: 2",
         b"Content-Length: x",

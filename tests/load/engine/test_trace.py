@@ -1,13 +1,16 @@
 """The lines of attempts: every one of them, in order, with the values that were counted."""
 
+import contextlib
 import csv
 import itertools
+import resource
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, MachineError
 from s3bench.load.engine.trace import COLUMNS, Attempt, Trace, join_traces, part_of
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Manner
@@ -66,6 +69,48 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be written"), Trace(str(path), worker=0):
         pass
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+@contextlib.contextmanager
+def files_limited_to(size_bytes: int) -> Iterator[None]:
+    """As on a full disk, no file grows beyond `size_bytes` (setrlimit(2))."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_the_machines_fault_and_ends_the_trace_alone(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    line: Attempt = (1, 2, 3, 4, "get", 5, "k" * 1000, 6, "200", 1, 0)
+    with Trace(str(path), worker=0) as trace:
+        trace.note(line)
+        trace.flush()
+        for _ in range(100):
+            trace.note(line)
+        with files_limited_to(50_000), pytest.raises(MachineError, match="cannot be written") as raised:
+            trace.flush()
+        assert str(path) in raised.value.what
+        assert f"on the disk of {tmp_path}" in raised.value.why
+        trace.begin("next", 0)
+        trace.note(line)
+        trace.flush()
+    assert [row["key"] for row in rows(path)] == ["k" * 1000], "whole lines, and none after the gap"
+
+
+def test_what_cannot_be_joined_stays_in_its_part(tmp_path: Path) -> None:
+    whole = tmp_path / "trace.csv"
+    for worker in range(2):
+        with Trace(str(part_of(whole, worker)), worker=worker) as trace:
+            for _ in range(30):
+                trace.note((1, 2, 3, 4, "get", 5, "k" * 1000, 6, "200", 1, 0))
+    with files_limited_to(50_000), pytest.raises(MachineError, match="could not be joined") as raised:
+        join_traces(whole, workers=2)
+    assert str(part_of(whole, 1)) in raised.value.fix
+    assert [line["worker"] for line in rows(whole)] == ["0"] * 30
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["trace.csv", "trace.csv.1"]
 
 
 def test_many_waiting_lines_are_told(tmp_path: Path) -> None:

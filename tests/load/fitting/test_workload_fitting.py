@@ -37,8 +37,16 @@ def test_failures_and_unknown_operations_are_left_out_by_name() -> None:
         request(None, operation="REST.GET.\x1b[31m"),
     ])  # fmt: skip
     assert workload.counts == {"get": 99}
-    assert "requests that failed: 1 (1.00%), 1 with status 404" in left_out(workload)
+    assert "requests that did not succeed: 1 (1.00%), 1 with status 404" in left_out(workload)
     assert "operations that no profile has: REST.GET.ACL (1), REST.GET.\\u001b[31m (1)" in left_out(workload)
+
+
+def test_redirects_and_what_was_not_modified_are_no_reads() -> None:
+    workload = fitted(
+        [*many(GET, 90), *(request(GET, n, body=0, status=304) for n in range(9)), request(GET, status=301)]
+    )
+    assert workload.counts == {"get": 90}
+    assert "requests that did not succeed: 10 (10.00%), 9 with status 304, 1 with status 301" in left_out(workload)
 
 
 def test_reads_and_writes_have_sizes_of_their_own() -> None:

@@ -244,6 +244,9 @@ WRONG: dict[str, list[str]] = {
     "operation: get\noverwrite: true": ["$.overwrite (line 2): needs put"],
     "overwrite: true": ["$.overwrite (line 1): cannot be combined with delete"],
     "mix: {get: 1, delete: 1}": ["$.mix (line 1): has delete and no operation that writes"],
+    "mix: {put: 1, copy: 0.5, multipart: 0.5, delete: 3}": [
+        "$.mix (line 1): deletes more often (weight 3) than it writes objects to delete (2); give delete 2 or less"
+    ],
     "rate: 5\nrates: [{after: 0s, rate: 5}]": ["$.rates (line 2): cannot be combined with `rate`"],
     "popular_sizes: [4KiB]": ["$.popular_sizes (line 1): needs `keys: zipf`"],
     "keys: zipf\npopular_sizes: [4KiB, x]": ['$.popular_sizes[1] (line 2): is "x", which is not a size'],
@@ -281,6 +284,14 @@ WRONG: dict[str, list[str]] = {
     "a: \0": ["$: is not YAML: unacceptable character"],
     "? [a]\n: b": ['$["a key that is not a plain word"] (line 1): is an unknown key'],
 }
+
+
+@pytest.mark.parametrize(
+    "mix",
+    ["{delete: 1}", "{put: 1, delete: 1}", "{put: 0.7, copy: 0.1, delete: 0.8}", "{get: 9, multipart: 2, delete: 2}"],
+)
+def test_a_mix_may_delete_as_often_as_it_writes(mix: str) -> None:
+    assert parse_profile(f"mix: {mix}", "written").profile.phases
 
 
 @pytest.mark.parametrize("text", WRONG)
@@ -363,11 +374,15 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
     kinds = draw(st.lists(st.sampled_from(MIXABLE), min_size=1, unique=True))
     if OperationKind.DELETE in kinds and len(kinds) > 1 and not WRITING & set(kinds):
         kinds.append(OperationKind.PUT)
+    weights = {kind: draw(WEIGHTS) for kind in kinds}
+    if OperationKind.DELETE in kinds and len(kinds) > 1:
+        writes = sum(weight for kind, weight in weights.items() if kind in WRITING)
+        weights[OperationKind.DELETE] = min(weights[OperationKind.DELETE], writes)
     sizes = draw(SIZES)
     keys = draw(st.sampled_from(KeyDistribution))
     return Job(
         name=name,
-        mix=tuple(Share(kind=kind, weight=draw(WEIGHTS)) for kind in kinds),
+        mix=tuple(Share(kind=kind, weight=weight) for kind, weight in weights.items()),
         sizes=sizes,
         threads=draw(st.integers(1, 100_000)),
         rate=draw(st.none() | RATES | CHANGING_RATES),

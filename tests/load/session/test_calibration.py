@@ -35,8 +35,32 @@ def test_a_phase_is_calibrated_in_a_short_closed_loop() -> None:
     assert [(each.rate, each.operations, each.threads) for each in short.jobs] == [(None, None, 16), (None, None, 40)]
     assert (short.duration_s, short.warmup_s) == (CALIBRATION_S + WARMUP_S, WARMUP_S)
     assert (short.ramp_s, short.stable) == (0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "objects", "operations"),
+    [
+        ((OperationKind.GET,), 1000, 100),
+        ((OperationKind.PUT, OperationKind.RANGE), 20, 10),
+        ((OperationKind.PUT,), 0, None),
+        ((OperationKind.LIST,), 1000, None),
+    ],
+)
+def test_one_request_at_a_time_reads_few_objects_which_may_be_in_a_cache_afterwards(
+    kinds: tuple[OperationKind, ...], objects: int, operations: int | None
+) -> None:
+    short = calibrated(Phase(jobs=(job(*kinds, objects=objects),)))
+    assert short is not None
     one = lone(short)
-    assert [(each.kinds, each.threads) for each in one.jobs] == [((OperationKind.GET,), 1)]
+    assert one is not None
+    [single] = one.jobs
+    assert (single.kinds, single.threads, single.operations, one.warmup_s) == (kinds, 1, operations, 0.0)
+
+
+def test_there_is_no_latency_of_several_jobs_together_with_one_request_at_a_time() -> None:
+    short = calibrated(Phase(jobs=(job(OperationKind.GET), job(OperationKind.PUT))))
+    assert short is not None
+    assert lone(short) is None
 
 
 def test_deleting_alone_says_nothing_against_a_server_without_objects() -> None:

@@ -104,6 +104,25 @@ def nginx_time(clock: str, at_s: float) -> str:
     return time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(at_s))
 
 
+def test_a_line_with_a_time_that_no_log_has_is_skipped(tmp_path: Path) -> None:
+    plan = planned(
+        tmp_path, "1 REST.GET.OBJECT a 9 0 8", "999999999999999999 REST.GET.OBJECT a 9", "3 REST.PUT.OBJECT a 5"
+    )
+    assert plan.kinds == [GET, PUT]
+    assert plan.summary.skipped == ("line 2: a time, a duration or a size that no request has",)
+
+
+def test_a_delete_of_a_version_leaves_the_object_and_is_counted(tmp_path: Path) -> None:
+    plan = planned(
+        tmp_path,
+        s3_line("REST.PUT.OBJECT", "k", size=9),
+        s3_line("REST.DELETE.OBJECT", "k", status=204, query="?versionId=A"),
+        s3_line("REST.GET.OBJECT", "k", sent=9, size=9),
+    )
+    assert plan.kinds == [PUT, GET]
+    assert plan.summary.not_replayed == {"delete of a version": 1}
+
+
 def test_objects_that_are_read_first_are_there_before_with_their_largest_size(tmp_path: Path) -> None:
     plan = planned(
         tmp_path,

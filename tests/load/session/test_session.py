@@ -14,6 +14,7 @@ from s3bench.errors import BadInput, MachineError
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.aggregation.slo import SloVerdict, parse_slo
 from s3bench.load.engine.message import BeginPhase, PhaseEnded, RequestTarget, WorkerLost
+from s3bench.load.engine.objects import FAR
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.profile.sizes import fixed
@@ -318,6 +319,30 @@ def test_a_key_file_is_read_instead_of_our_own(pools: list[FakePool], tmp_path: 
 
 
 # Calibration, and the search for a search.
+
+
+def test_what_calibrating_writes_is_no_data_set_and_is_removed(pools: list[FakePool], tmp_path: Path) -> None:
+    bucket = FakeBucket()
+    phases = (phase("write", OperationKind.PUT), phase("read", OperationKind.GET, objects=None))
+    with session_of(tmp_path, *phases, bucket=bucket, calibrates=True) as session:
+        list(itertools.takewhile(lambda event: not isinstance(event, Measured), session.events()))
+        alone, written = pools[0].begun
+        session.clean_up()
+    assert (alone.phase.jobs[0].threads, alone.first_numbers[0] >= FAR) == (1, True)
+    assert (written.phase.name, written.first_numbers) == ("write", (0,))
+    assert bucket.removed == [RUN]
+
+
+def test_several_jobs_are_calibrated_against_the_null_server_alone(pools: list[FakePool], tmp_path: Path) -> None:
+    both = Phase(name="both", jobs=(job(OperationKind.GET), job(OperationKind.PUT)), duration_s=1.0)
+    with session_of(tmp_path, both, calibrates=True) as session:
+        assert list(told(session.events())) == [
+            "calibrating: this machine against a server that does nothing",
+            "writing 20 objects of 1000B",
+            "1/1: both",
+            "measured both in loop 0",
+        ]
+    assert len(pools) == 2
 
 
 def test_a_phase_is_calibrated_once_however_often_it_runs(pools: list[FakePool], tmp_path: Path) -> None:

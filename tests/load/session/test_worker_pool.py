@@ -137,6 +137,22 @@ def test_a_worker_that_does_not_answer_is_not_waited_for_when_another_one_failed
         silent.resume()
 
 
+def test_a_worker_whose_trace_fills_the_disk_reports_that_and_what_was_measured(
+    target: RequestTarget, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv.0"
+    before = {each.pid for each in children()}
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1, trace=str(trace)))
+        reports = pool.perform((begin(duration_s=60.0),))
+        told = [next(filter(None, reports))]
+        [worker] = [each for each in children() if each.pid not in before]
+        worker.rlimit(psutil.RLIMIT_FSIZE, (trace.stat().st_size, -1))
+        with pytest.raises(MachineError, match=r"the trace .* cannot be written"):
+            told.extend(filter(None, reports))
+    assert all(isinstance(report, IntervalRecord) for report in told)
+
+
 def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: RequestTarget, tmp_path: Path) -> None:
     there = tmp_path / "trace"
     there.touch()

@@ -78,7 +78,7 @@ def test_columns_go_before_figures_are_cut(width: int) -> None:
 
 
 def test_details_left_out_of_a_narrow_table_stand_below_it() -> None:
-    detail = "n=6 and 2; 4 needed on each side for a 95 % interval"
+    detail = "n=6 and 2; 4 on each side are enough for a 95 % interval"
     assert f"too few runs ({detail})" in render_comparison(comparison(), width=200, color=False)
     narrow = render_comparison(comparison(), width=80, color=False)
     assert f"too few runs: {detail}" in narrow.splitlines()

@@ -22,7 +22,7 @@ def make_backend(request: dict[str, Any], milestones: MilestoneLog) -> ObstoreBa
 
 
 class ObstoreBackend:
-    """A store for each bucket, and two pools of threads: for files, and for the parts of downloads."""
+    """A store for each bucket, and a pool of threads for files; each download in parts has a pool of its own."""
 
     def __init__(self, request: dict[str, Any], milestones: MilestoneLog) -> None:
         self._request = request
@@ -30,7 +30,6 @@ class ObstoreBackend:
         self._settings = request["settings"]
         self._stores: dict[str, Any] = {}
         self._files = ThreadPoolExecutor(self._settings.get("threads", _THREADS))
-        self._parts = ThreadPoolExecutor(self._settings.get("max_concurrency", _CONCURRENCY))
         milestones.mark("client_created")
 
     def __enter__(self) -> ObstoreBackend:  # noqa: PYI034 (Self is of Python 3.11)
@@ -38,7 +37,6 @@ class ObstoreBackend:
 
     def __exit__(self, *raised: object) -> None:
         self._files.shutdown()
-        self._parts.shutdown()
 
     def list(self, bucket: str, prefix: str) -> Iterator[Object]:
         """Objects below `prefix`, by ListObjectsV2."""
@@ -66,16 +64,17 @@ class ObstoreBackend:
             file.writelines(obstore.get(store, item.where))
 
     def _download_parts(self, store: Any, item: Object, path: str) -> None:
+        """Fetch up to `max_concurrency` parts of this file at once, as `obstore.put` sends those of each file."""
         size = obstore.head(store, item.where)["size"] if item.size_bytes is None else item.size_bytes
         step = self._settings["chunk_size"]
-        with open(path, "wb") as file:
+        with open(path, "wb") as file, ThreadPoolExecutor(self._settings.get("max_concurrency", _CONCURRENCY)) as pool:
             os.truncate(file.fileno(), size)
 
             def fetch(start: int) -> None:
                 data = obstore.get_range(store, item.where, start=start, end=min(start + step, size))
                 os.pwrite(file.fileno(), data, start)
 
-            for done in [self._parts.submit(fetch, start) for start in range(0, size, step)]:
+            for done in [pool.submit(fetch, start) for start in range(0, size, step)]:
                 done.result()
 
     def copy(self, source: dict[str, str], bucket: str, key: str) -> Future[Any]:
