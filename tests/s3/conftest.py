@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -128,3 +129,13 @@ def workspace(tmp_path: Path, large: Path) -> Path:
 @pytest.fixture
 def wire(stub: StubEndpoint, workspace: Path) -> Wire:
     return Wire(stub, workspace)
+
+
+@pytest.fixture
+def in_new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose local time is not UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")
+        time.tzset()
+        yield
+    time.tzset()

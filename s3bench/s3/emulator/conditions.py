@@ -5,13 +5,13 @@ In the order of RFC 9110 13.2.2, for reads, for the source of a copy and for wri
 responses of S3 (docs/s3-behaviour.md). Pure.
 """
 
-import email.utils
 from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
 
 from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.protocol.dates import parse_date
 from s3bench.s3.protocol.s3_error import S3Error
 
 
@@ -101,7 +101,7 @@ def _date(header: str | None) -> float | None:
     if header is None:
         return None
     try:
-        return email.utils.parsedate_to_datetime(header).timestamp()
+        return parse_date(header).timestamp()
     except (ValueError, OverflowError):
         return None
 

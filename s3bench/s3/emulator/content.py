@@ -178,23 +178,27 @@ class Stretches:
 
 
 class FileContent:
-    """Content of the file at `parts` below `root`, opened when it is read without following links below `root`."""
+    """Content of the file at `parts` below `root`, opened when it is read without following links below `root`.
 
-    __slots__ = ("_parts", "_root", "size_bytes")
+    A file that does not have its size and its time of modification (nanoseconds since 1970) any more is not served.
+    """
 
-    def __init__(self, root: Path, parts: Sequence[str], size_bytes: int) -> None:
+    __slots__ = ("_modified_ns", "_parts", "_root", "size_bytes")
+
+    def __init__(self, root: Path, parts: Sequence[str], size_bytes: int, modified_ns: int) -> None:
+        self._modified_ns = modified_ns
         self._root = root
         self._parts = parts
         self.size_bytes = size_bytes
 
     def part(self, start: int, end: int) -> Sendable:
-        """Open the file. Raises `S3Error` where it is gone or has become shorter."""
+        """Open the file. Raises `S3Error` where it is gone or has changed."""
         try:
             file = OpenFile(self._parts[-1], open_file(self._root, self._parts))
         except OSError as error:
             raise _gone(f"the file behind this object cannot be read: {error.strerror}") from error
-        if file.size_bytes < end:
-            raise _gone("the file behind this object became shorter")
+        if (file.size_bytes, file.modified_ns) != (self.size_bytes, self._modified_ns):
+            raise _gone("the file behind this object has changed")
         if file.content is not None:
             return file.content[start:end], ()
         return b"", (Segment(file, start, end),)

@@ -101,7 +101,7 @@ class DeleteOperations:
             key=key,
             version_id=bucket.next_version_id(key),
             modified_s=now_s,
-            hold=self._writes.hold(key, Description()),
+            hold=self._writes.hold(key, Description(), readable=False),
         )
         bucket.put(marker)
         return None, marker

@@ -83,8 +83,12 @@ def requested_encryption(fields: Mapping[str, str], region: str, default: Encryp
     _reject_kms_headers(fields)
     if method is not None or default is None:
         return None
-    kms_key = key_arn(default.kms_key, region)
-    return replace(default, kms_key=kms_key, bucket_key=bucket_key and default.method == "aws:kms")
+    return replace(effective_default(default, region), bucket_key=bucket_key and default.method == "aws:kms")
+
+
+def effective_default(default: Encryption, region: str) -> Encryption:
+    """Give the `default` of a bucket as its objects have it: with the ARN of the key. Raises `S3Error`."""
+    return replace(default, kms_key=key_arn(default.kms_key, region))
 
 
 def key_arn(key: str, region: str) -> str:

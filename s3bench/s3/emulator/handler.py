@@ -59,7 +59,7 @@ from s3bench.s3.emulator.store import ObjectStore
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.protocol.checksums import load_algorithms
+from s3bench.s3.protocol.checksums import PAYLOAD_HASH_PARAMETER, load_algorithms
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import Reply, RequestBody, Sink, Unwanted
 from s3bench.s3.protocol.framing import ChunkCheck
@@ -67,8 +67,9 @@ from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.signature_parameters import invalid_payload_hash
-from s3bench.s3.signing.sigv4 import EXPRESS_SERVICE, SERVICE
+from s3bench.s3.signing.sigv4 import EMPTY_SHA256, EXPRESS_SERVICE, SERVICE, UNSIGNED_PAYLOAD
 
+_NO_PAYLOAD = frozenset({UNSIGNED_PAYLOAD, EMPTY_SHA256})
 _UNENCRYPTED = (
     "nothing is encrypted: the emulator checks, keeps and returns what requests say about encryption, no more"
 )
@@ -169,8 +170,9 @@ class Emulator:
             if (
                 head.method == "GET"
                 and not head.garbled
+                and body.sink is None
                 and TRANSPORT.issuperset(head.fields)
-                and only_signed(head.query)
+                and _is_without_payload(head)
             ):
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
@@ -409,6 +411,14 @@ class Emulator:
             in_parts=in_parts,
             chunk_check=chunk_check,
         )
+
+
+def _is_without_payload(head: RequestHead) -> bool:
+    """Whether a request without a body says nothing else about its payload, and its query nothing but a signature."""
+    query = head.query
+    return head.fields.get("x-amz-content-sha256", UNSIGNED_PAYLOAD) in _NO_PAYLOAD and (
+        not query or (only_signed(query) and PAYLOAD_HASH_PARAMETER not in query)
+    )
 
 
 def _declared_size(head: RequestHead) -> int:

@@ -15,14 +15,14 @@ from typing import NamedTuple
 from s3bench.errors import BadInput
 from s3bench.s3.emulator.content import Content, FileContent, pieces_of
 from s3bench.s3.emulator.describing import base64_of, default_storage_class
-from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.memory import Hold, text_memory
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Intentions, opaque_etag
 from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, Description, ObjectStore, Version
 from s3bench.s3.files.beneath import list_directory
 from s3bench.s3.protocol.checksums import digest_of
 from s3bench.s3.protocol.s3_error import S3Error
 
-_VERSION_BYTES = 1024  # what is kept about a version, about
+_VERSION_BYTES = 2048  # what is kept about a version, its place and a reply included, about
 _WARNINGS_MAX = 100
 
 Parts = tuple[str, ...]
@@ -92,7 +92,7 @@ class Loader:
 
     def _read(self, file: Path) -> Loaded:
         stamp, held_bytes = _Stamp.of(file), self._intentions.memory.held_bytes
-        on_disk = FileContent(file.parent, (file.name,), stamp.size_bytes)
+        on_disk = FileContent(file.parent, (file.name,), stamp.size_bytes, stamp.modified_ns)
         digest = digest_of(DEFAULT_ALGORITHM, pieces_of(on_disk, 0, on_disk.size_bytes))
         return Loaded(
             stamp=stamp,
@@ -130,7 +130,8 @@ class Loader:
             self._skip(parts, fault)
         elif stat.S_ISREG(facts.st_mode):
             etag = opaque_etag(f"{facts.st_size} {facts.st_mtime_ns} {bucket}/{key}".encode())
-            self._keep(bucket, key, FileContent(root, parts, facts.st_size), etag, None, facts.st_mtime)
+            content = FileContent(root, parts, facts.st_size, facts.st_mtime_ns)
+            self._keep(bucket, key, content, etag, None, facts.st_mtime)
         else:
             if not key:
                 self._store.make(bucket, facts.st_mtime)
@@ -156,7 +157,7 @@ class Loader:
                 key=key,
                 version_id=NULL_VERSION,
                 modified_s=modified_s,
-                hold=self._intentions.memory.hold(_VERSION_BYTES + len(key)),
+                hold=self._intentions.memory.hold(_VERSION_BYTES + text_memory(key)),
                 content=content,
                 etag=bucket.etag_of_new(key, etag),
                 checksum=checksum,

@@ -91,6 +91,14 @@ class Memory:
         self._peak_bytes = max(self._peak_bytes, self.held_bytes)
 
 
+def text_memory(text: str) -> int:
+    """How many bytes the characters of `text` take in memory (PEP 393)."""
+    if text.isascii():
+        return len(text)
+    widest = max(text)
+    return len(text) * (1 if widest <= "\xff" else 2 if widest <= "\uffff" else 4)
+
+
 class Hold:
     """A share of the account, given back with the last reference."""
 

@@ -6,8 +6,8 @@ An operation that S3 has and the emulator lacks becomes NotImplemented, with its
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
-from urllib.parse import parse_qsl
 
+from s3bench.s3.protocol.http import query_pairs
 from s3bench.s3.protocol.s3_error import S3Error
 
 
@@ -196,7 +196,7 @@ def parse_query(query: str) -> dict[str, str]:
     if only_signed(query):
         return parameters
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+        pairs = query_pairs(query)
     except UnicodeDecodeError as error:
         message = "Couldn't parse the specified URI."
         raise S3Error(status=400, code="InvalidURI", message=message, details=(("URI", f"?{query}"),)) from error

@@ -19,7 +19,7 @@ import msgspec
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.directory_bucket import SESSION_MODE, SESSION_TOKEN
 from s3bench.s3.emulator.documents import document, element, group, iso_time
-from s3bench.s3.emulator.encryption import completed_headers
+from s3bench.s3.emulator.encryption import completed_headers, effective_default
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.operation import Operation, not_implemented
 from s3bench.s3.emulator.store import ObjectStore
@@ -32,7 +32,7 @@ SESSION_S = 300
 """How long a session lasts."""
 
 _QUERY_TOKEN = "X-Amz-S3session-Token="  # noqa: S105 (the name of a query parameter)
-_COPIES = frozenset({Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY})
+_OF_THE_ACCOUNT = frozenset({Operation.CREATE_SESSION, Operation.COPY_OBJECT, Operation.UPLOAD_PART_COPY})
 _DIGEST_BYTES = 32
 _KNOWN_MAX = 1024
 
@@ -119,13 +119,13 @@ class Sessions:
 
 
 def check_session(operation: Operation, head: RequestHead) -> None:
-    """Reject a copy in a session, which is for one bucket: its source could be in any other. Raises `S3Error`.
+    """Reject in a session what needs the credentials of the account. Raises `S3Error`.
 
-    S3 wants the credentials of the account for both copies
-    (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html and
-    https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html), and AWS's SDKs send no token with them.
+    A session that began others would not end, and one for reading could write. The source of a copy could be in any
+    other bucket. See https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html and
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html; AWS's SDKs send no token with them.
     """
-    if operation in _COPIES and _token_of(head) is not None:
+    if operation in _OF_THE_ACCOUNT and _token_of(head) is not None:
         raise _access_denied()
 
 
@@ -151,7 +151,11 @@ class SessionOperations:
 
     def create(self, call: Call) -> Reply:
         """CreateSession."""
-        encryption = find_bucket(self._store, call.bucket).encryption if call.bucket else None
+        encryption = None
+        if call.bucket:
+            bucket = find_bucket(self._store, call.bucket)
+            if bucket.encryption is not None:
+                encryption = effective_default(bucket.encryption, bucket.region)
         mode = call.fields.get(SESSION_MODE, "ReadWrite")
         if mode not in {"ReadOnly", "ReadWrite"}:
             raise not_implemented(f"the session mode {mode[:50]}", header=SESSION_MODE)

@@ -18,7 +18,7 @@ from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.cross_origin import CorsRule
 from s3bench.s3.emulator.directory_bucket import is_directory_bucket
 from s3bench.s3.emulator.encryption import SSE, Encryption
-from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.memory import Hold, text_memory
 from s3bench.s3.emulator.object_lock import DefaultRetention, Lock
 from s3bench.s3.protocol.exchange import Reply
 
@@ -31,6 +31,8 @@ OWNER = "s3bench"
 PARTS_MAX = 10_000
 """How many parts an object may have (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
 
+_PAIR_BYTES = 192  # what a name and a value take beside their characters: a tuple and two strings, about
+_LINE_BYTES = 16  # what a header has beside its name and its value, a prefix of the name included, about
 _ID_DIGITS = 20  # of the 32 characters of a version id; the others are a checksum of them
 _COUNTS_MAX = 10_000  # names of which `_Counts` remembers each count
 
@@ -85,7 +87,7 @@ class Description:
     """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix.
 
     `encryption` is `None` for SSE-S3. `lock` is what its write asked for; the one that holds is its version's.
-    `text_bytes` is the size of all names and values in it.
+    `memory_bytes` is about what all names and values in it take, and `shown_bytes` what they take in a kept reply.
     """
 
     headers: tuple[tuple[str, str], ...] = ()
@@ -94,11 +96,21 @@ class Description:
     storage_class: str = "STANDARD"
     encryption: Encryption | None = None
     lock: Lock | None = None
-    text_bytes: int = field(init=False)
+    memory_bytes: int = field(init=False)
+    shown_bytes: int = field(init=False)
 
     def __post_init__(self) -> None:
-        texts = (*self.headers, *self.metadata, *self.tags)
-        object.__setattr__(self, "text_bytes", sum(len(name) + len(value) for name, value in texts))
+        shown = (*self.headers, *self.metadata)
+        memory_bytes = sum(_PAIR_BYTES + text_memory(name) + text_memory(value) for name, value in (*shown, *self.tags))
+        object.__setattr__(self, "memory_bytes", memory_bytes)
+        object.__setattr__(
+            self, "shown_bytes", sum(_LINE_BYTES + len(name) + _sent_bytes(value) for name, value in shown)
+        )
+
+
+def _sent_bytes(value: str) -> int:
+    """How long a value is in a reply, at most: beyond ASCII each byte of its UTF-8 may be three (RFC 2047 4.2)."""
+    return len(value) if value.isascii() else 3 * len(value.encode("utf-8", "surrogatepass"))
 
 
 class Version(msgspec.Struct, kw_only=True, eq=False):

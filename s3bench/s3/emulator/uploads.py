@@ -76,7 +76,7 @@ class UploadOperations:
             description=description,
             algorithm=algorithm,
             composite=composite,
-            hold=self._writes.hold(call.key, description),
+            hold=self._writes.hold(call.key, description, readable=False),
         )
         self._store.note_encryption(call.fields, upload.description)
         bucket.uploads[call.key, upload.upload_id] = upload

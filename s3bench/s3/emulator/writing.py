@@ -16,15 +16,18 @@ from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers
 from s3bench.s3.emulator.encryption import Encryption, written_headers
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
-from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.emulator.memory import Hold, text_memory
 from s3bench.s3.emulator.object_lock import Lock, check_future
 from s3bench.s3.emulator.receiving import Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, StoredPart, Version
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.s3_error import S3Error
 
-_VERSION_BYTES = 1024
+_VERSION_BYTES = 832
 """What is kept about a version or an upload beside its bytes and what its client says about it, about."""
+
+_REPLY_BYTES = 704  # of a kept reply, beside its body and what it shows of the description, about
+_ENCRYPTION_BYTES = 640  # of a description, its headers in a kept reply included, about
 
 
 class WriteOperations:
@@ -120,11 +123,16 @@ class WriteOperations:
         self._store.note_encryption(call.fields, description)
         return version
 
-    def hold(self, key: str, description: Description, *, reserve: bool = False) -> Hold:
-        """Charge what is kept about a version or an upload of `key`. Raises `S3Error` beyond the memory limit."""
-        size_bytes = _VERSION_BYTES + len(key) + description.text_bytes
+    def hold(self, key: str, description: Description, *, readable: bool = True, reserve: bool = False) -> Hold:
+        """Charge what is kept about a version or an upload of `key`, with the reply to reads where it is `readable`.
+
+        Raises `S3Error` beyond the memory limit.
+        """
+        size_bytes = _VERSION_BYTES + text_memory(key) + description.memory_bytes
+        if readable:
+            size_bytes += _REPLY_BYTES + description.shown_bytes
         if description.encryption is not None:
-            size_bytes += _VERSION_BYTES // 2 + len(description.encryption.context)
+            size_bytes += _ENCRYPTION_BYTES + len(description.encryption.context)
         return self._intentions.memory.hold(size_bytes, reserve=reserve)
 
 

@@ -19,15 +19,18 @@ _KEPT_MAX = 256
 class OpenFile:
     """A regular file as it was when it was opened: `size_bytes` of it, all in `content` when it is small.
 
-    The descriptor is closed with the last reference: an exchange may last longer than the cache keeps the file.
+    `modified_ns` is when it was last modified, in nanoseconds since 1970. The descriptor is closed with the last
+    reference: an exchange may last longer than the cache keeps the file.
     """
 
-    __slots__ = ("content", "descriptor", "name", "size_bytes")
+    __slots__ = ("content", "descriptor", "modified_ns", "name", "size_bytes")
 
     def __init__(self, name: str, descriptor: int) -> None:
         self.name = name
         self.descriptor = descriptor
-        self.size_bytes = os.fstat(descriptor).st_size
+        facts = os.fstat(descriptor)
+        self.modified_ns = facts.st_mtime_ns
+        self.size_bytes = facts.st_size
         self.content: bytes | None = None
         if self.size_bytes <= _SMALL_BYTES:
             self.content = os.pread(descriptor, self.size_bytes, 0)

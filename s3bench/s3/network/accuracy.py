@@ -1,14 +1,16 @@
 """Compares what a network model achieved with what was asked, from the wire log. Pure.
 
-Bandwidth is asked by fluid arithmetic: at every moment each transfer that is on gets the
-connection's rate or an equal share of the NIC's, whichever is less; what that sums up to while a transfer lasted is
-what it was asked to carry. A client that reads or writes more slowly than the link, or a machine that is too busy,
-shows as less than asked; nothing here distinguishes the two.
+Bandwidth is asked by fluid arithmetic: at every moment each transfer that is on gets the connection's rate or an equal
+share of the NIC's, whichever is less; what that sums up to while a transfer lasted is what it was asked to carry.
+Short transfers are not judged. They take from the NIC what they carried, up to an equal share.
+
+A client that reads or writes more slowly than the link, or a machine that is too busy, shows as less than asked;
+nothing here distinguishes the two.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +24,7 @@ TAIL_OFF_MAX = 0.10
 """How far off a median (and a total), and a 90th percentile, may be without a warning; shares of what was asked."""
 
 BULK_S = 0.005
-"""Transfers shorter than this say more about timers than about bandwidth, and are left out."""
+"""Transfers that last shorter than this, or were to, say more about timers than about bandwidth: not judged."""
 
 _P90_COUNT_MIN = 10
 
@@ -61,6 +63,11 @@ class TransferSpan(NamedTuple):
     begun_ns: int
     ended_ns: int
     size_bytes: int
+
+    @property
+    def length_s(self) -> float:
+        """How long it was on."""
+        return (self.ended_ns - self.begun_ns) / 1e9
 
 
 def accuracy(log: WireLog, model: NetworkModel) -> Accuracy:
@@ -109,48 +116,89 @@ def _up(request: WireRequest) -> list[TransferSpan]:
 def _bandwidths(
     name: str, spans: list[TransferSpan], connection: float | None, shared: float | None
 ) -> list[AccuracyFigure]:
-    spans = [span for span in spans if span.ended_ns - span.begun_ns >= BULK_S * 1e9]
-    if not spans:
+    judged = _judged(spans, connection, shared)
+    if not judged:
         return []
-    asked_bytes = _asked(spans, connection, shared)
-    seconds = [(span.ended_ns - span.begun_ns) / 1e9 for span in spans]
-    busy_s = _busy_s(spans)
-    asked = tuple(sorted(size / length for size, length in zip(asked_bytes, seconds, strict=True)))
-    achieved = tuple(sorted(span.size_bytes / length for span, length in zip(spans, seconds, strict=True)))
+    busy_s = _busy_s([span for span, _ in judged])
+    asked = tuple(sorted(asked_bytes / span.length_s for span, asked_bytes in judged))
+    achieved = tuple(sorted(span.size_bytes / span.length_s for span, _ in judged))
     return [
         AccuracyFigure(
             name=f"bandwidth {name} of a connection, {label}",
             unit="B/s",
             asked=quantile(asked, share),
             achieved=quantile(achieved, share),
-            count=len(spans),
+            count=len(judged),
             off_max=off_max,
         )
         for label, share, off_max in (("p50", 0.5, MEDIAN_OFF_MAX), ("p90", 0.9, TAIL_OFF_MAX))
-        if label == "p50" or len(spans) >= _P90_COUNT_MIN
+        if label == "p50" or len(judged) >= _P90_COUNT_MIN
     ] + [
         AccuracyFigure(
             name=f"bandwidth {name} in all, while busy",
             unit="B/s",
-            asked=sum(asked_bytes) / busy_s,
-            achieved=sum(span.size_bytes for span in spans) / busy_s,
-            count=len(spans),
+            asked=sum(asked_bytes for _, asked_bytes in judged) / busy_s,
+            achieved=sum(span.size_bytes for span, _ in judged) / busy_s,
+            count=len(judged),
             off_max=MEDIAN_OFF_MAX,
         )
     ]
 
 
-def _asked(spans: list[TransferSpan], connection: float | None, shared: float | None) -> list[float]:
-    """How many bytes each transfer was to carry while it lasted, by the integral of its share over time."""
-    changes = sorted([(span.begun_ns, 1) for span in spans] + [(span.ended_ns, -1) for span in spans])
-    times = [at_ns for at_ns, _ in changes]
-    active = list(accumulate(step for _, step in changes))
-    gaps = (later - earlier for earlier, later in pairwise(times))
-    pieces = (
-        gap * 1e-9 * fair_share(count, connection, shared) if count else 0.0
-        for gap, count in zip(gaps, active, strict=False)
-    )
-    carried = list(accumulate(pieces, initial=0.0))
+def _judged(
+    spans: list[TransferSpan], connection: float | None, shared: float | None
+) -> list[tuple[TransferSpan, float]]:
+    """Give the transfers that are not short, each with the bytes that it was asked to carry.
+
+    One that would have been short, had it not been late, is short as well: of small transfers only late ones last.
+    """
+    long = [span for span in spans if span.length_s >= BULK_S]
+    short = [span for span in spans if span.length_s < BULK_S]
+    asked = list(zip(long, _asked(long, short, connection, shared), strict=True))
+    judged = [span for span, asked_bytes in asked if span.size_bytes * span.length_s >= BULK_S * asked_bytes]
+    short += [span for span, asked_bytes in asked if span.size_bytes * span.length_s < BULK_S * asked_bytes]
+    return list(zip(judged, _asked(judged, short, connection, shared), strict=True))
+
+
+class _Change(NamedTuple):
+    """What changes when a transfer begins or ends: how many are on, how many short ones, and what these carry."""
+
+    at_ns: int
+    active: int
+    short_active: int
+    short_bytes_per_s: float
+
+
+def _changes(spans: list[TransferSpan], short: list[TransferSpan]) -> list[_Change]:
+    changes = [_Change(at_ns, step, 0, 0.0) for begun, ended, _ in spans for at_ns, step in ((begun, 1), (ended, -1))]
+    for span in short:
+        if span.length_s:
+            bytes_per_s = span.size_bytes / span.length_s
+            changes += [_Change(span.begun_ns, 0, 1, bytes_per_s), _Change(span.ended_ns, 0, -1, -bytes_per_s)]
+    return sorted(changes)
+
+
+def _asked(
+    spans: list[TransferSpan], short: list[TransferSpan], connection: float | None, shared: float | None
+) -> list[float]:
+    """How many bytes each of `spans` was to carry while it lasted, by the integral of its share over time.
+
+    Of the NIC they share what `short` ones, which were on meanwhile, left of it.
+    """
+    changes = _changes(spans, short)
+    carried, carried_bytes = [0.0], 0.0
+    active, short_active, short_bytes_per_s = 0, 0, 0.0
+    for change, following in pairwise(changes):
+        active += change.active
+        short_active += change.short_active
+        short_bytes_per_s += change.short_bytes_per_s
+        if active:
+            left = None
+            if shared is not None:
+                left = shared - min(short_bytes_per_s, short_active * shared / (active + short_active))
+            carried_bytes += (following.at_ns - change.at_ns) * 1e-9 * fair_share(active, connection, left)
+        carried.append(carried_bytes)
+    times = [change.at_ns for change in changes]
     return [carried[bisect_right(times, end) - 1] - carried[bisect_right(times, begin) - 1] for begin, end, _ in spans]
 
 

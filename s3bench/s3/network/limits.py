@@ -24,7 +24,7 @@ class RateLimits:
         self._buckets: dict[tuple[str, bool], tuple[float, int]] = {}  # requests left, and when that was true
 
     def admits(self, head: RequestHead, now_ns: int) -> bool:
-        """Count `head` in; whether its prefix takes it. What is turned away is not counted."""
+        """Count `head`, path-style, in; whether its prefix takes it. What is turned away is not counted."""
         reads = head.method in _READS
         rate = self._reads_per_s if reads else self._writes_per_s
         if rate is None:
@@ -49,12 +49,6 @@ class RateLimits:
 
 
 def prefix_of(head: RequestHead) -> str:
-    """Give the bucket and the key up to its last slash.
-
-    The Host stands before it, since that is where virtual-hosted requests name the bucket: there a lone name in the
-    path is a key, elsewhere it is the bucket.
-    """
-    path, host = head.path, head.fields.get("host", "").partition(":")[0]
-    virtual = "." in host and not host.replace(".", "").isdigit()
-    prefix = path.rpartition("/")[0] if virtual or path.count("/") > 1 else path
-    return host + prefix
+    """Give the bucket and the key up to its last slash; `head` names its bucket in the path."""
+    path = head.path
+    return path.rpartition("/")[0] if path.count("/") > 1 else path

@@ -8,6 +8,8 @@ changes nothing.
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from s3bench.s3.network.limits import RateLimits
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import NetworkModel
@@ -18,20 +20,35 @@ from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.wirelog import InjectedFault
 
 
+def _path_style(host: str) -> str:
+    """Give the bucket that the Host header names, where every request names it in its path."""
+    del host
+    return ""
+
+
 class Networked:
     """The `Handler` that puts `model` between clients and `inner`; for one iteration, since it counts requests.
 
-    A server that is given it puts its connections on `link`.
+    A server that is given it puts its connections on `link`. `bucket_of` gives the bucket that a Host header names,
+    empty for path-style requests.
     """
 
-    __slots__ = ("_clock", "_draws", "_inner", "_limits", "_model", "link")
+    __slots__ = ("_bucket_of", "_clock", "_draws", "_inner", "_limits", "_model", "link")
 
-    def __init__(self, inner: Handler, model: NetworkModel, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self,
+        inner: Handler,
+        model: NetworkModel,
+        *,
+        bucket_of: Callable[[str], str] = _path_style,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
         self.link = Link(model)
         self._inner = inner
         self._model = model
         self._draws = RandomDraws(model.seed)
         self._limits = RateLimits(reads_per_s=model.reads_per_s, writes_per_s=model.writes_per_s)
+        self._bucket_of = bucket_of
         self._clock = clock
 
     def begin(self, head: RequestHead) -> Sink | None:
@@ -41,9 +58,10 @@ class Networked:
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Make the reply to a whole request, or let it fail."""
         model = self._model
-        draw = self._draws.draw(head)
+        asked = self._in_path_style(head)
+        draw = self._draws.draw(asked)
         delay_s = ttfb_s(model, draw.ttfb)
-        if not self._limits.admits(head, self._clock()):
+        if not self._limits.admits(asked, self._clock()):
             reply = _failure(head, 503, "SlowDown", "Please reduce your request rate.", date_line)
             return reply.over_network(delay_s=delay_s, fault=InjectedFault.SLOW_DOWN)
         chance = draw.fault - model.error_rate
@@ -63,6 +81,11 @@ class Networked:
         first = reply.head_bytes if reply.size_bytes > reply.head_bytes else 1
         after_bytes = first + int(draw.place * (reply.size_bytes - first))
         return reply.over_network(delay_s=delay_s, fault=fault, broken=Break(after_bytes, stall_s))
+
+    def _in_path_style(self, head: RequestHead) -> RequestHead:
+        """Give `head` with its bucket in the path, for what identifies a request by its bucket and key."""
+        bucket = self._bucket_of(head.fields.get("host", ""))
+        return msgspec.structs.replace(head, path=f"/{bucket}{head.path}") if bucket else head
 
 
 def _failure(head: RequestHead, status: int, code: str, message: str, date_line: bytes) -> Reply:

@@ -20,7 +20,8 @@ def reserve(own: Pacer, shared: Pacer, size_bytes: int, ready_ns: float) -> floa
     """Reserve `size_bytes` at a connection's own rate and at the shared one; when the last of them has crossed.
 
     The connection was ready to send from `ready_ns` on. While it waits for others at the shared rate its own
-    schedule stands still, so that it never exceeds its rate afterwards.
+    schedule stands still, so that it never exceeds its rate afterwards. The shared schedule has no use for time before
+    a reservation, so connections reserve in the order in which they are ready.
     """
     ready_ns = max(ready_ns, own.free_ns)
     begun_ns = max(shared.free_ns, ready_ns)

@@ -179,6 +179,8 @@ class Chunked:
         digits = size.rstrip(b" \t")
         if _CHUNK_SIZE.fullmatch(digits) is None:
             raise BadRequest(f"not a chunk size: {line[:40]!r}")
+        if b"\r" in extension or b"\0" in extension:  # RFC 9112 2.2: others could read a bare CR as a line end
+            raise BadRequest(f"a chunk extension holds a bare CR or NUL: {line[:40]!r}")
         self._left = int(digits, 16)
         if self._left > LENGTH_MAX:
             raise BadRequest(f"a chunk size is beyond 2**63 - 1: {line[:40]!r}")

@@ -218,6 +218,20 @@ def _bad_version(version: str) -> BadRequest:
     return BadRequest(f"not an HTTP version: {version[:20]!r}")
 
 
+def query_pairs(query: str, *, errors: str = "strict") -> list[tuple[str, str]]:
+    """Give the names and values in a raw query, in order; a plus sign stands for a space, as in forms.
+
+    Their bytes are UTF-8, percent-encoded or not. Raises `UnicodeDecodeError` where they are not, unless `errors`
+    (see `bytes.decode`) says otherwise.
+    """
+    pairs = []
+    for piece in query.encode("latin-1").replace(b"+", b" ").split(b"&"):
+        if piece:
+            name, _, value = piece.partition(b"=")
+            pairs.append((unquote_to_bytes(name).decode(errors=errors), unquote_to_bytes(value).decode(errors=errors)))
+    return pairs
+
+
 def _decode_path(path: str) -> tuple[str, bool]:
     """Undo percent-encoding; bytes that are no UTF-8 become replacement characters, and whether there are any."""
     raw = unquote_to_bytes(path.encode("latin-1"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from s3bench.errors import S3BenchError
 from s3bench.s3.control import Emulate, StoredFile
-from s3bench.s3.emulator.addressing import Scheme
+from s3bench.s3.emulator.addressing import BucketAddressing, Scheme
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.network.link import Link
@@ -29,7 +29,8 @@ def make_emulator(
         _load(emulator, item)
     if question.network is None:
         return emulator, emulator, None
-    networked = Networked(emulator, question.network)
+    bucket_of = BucketAddressing(question.settings.domain, scheme).bucket_of
+    networked = Networked(emulator, question.network, bucket_of=bucket_of)
     return networked, emulator, networked.link
 
 

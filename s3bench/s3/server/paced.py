@@ -12,7 +12,7 @@ import socket
 import struct
 
 from s3bench.s3.network.link import Link, LinkDirection
-from s3bench.s3.network.pacer import reserve
+from s3bench.s3.network.pacer import Pacer, reserve
 from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import BadRequest, RequestHead
 from s3bench.s3.server.connection import ServerConnection, in_words
@@ -80,7 +80,9 @@ class PacedConnection(ServerConnection):
             if self._body is None:
                 self._receive_body()
             else:
-                self._arrived(self._body)
+                assert self._head is not None
+                if self._respond(self._head, self._body):
+                    self._resume()
         else:
             super().on_time(ticket)
 
@@ -135,21 +137,18 @@ class PacedConnection(ServerConnection):
         return reserve(self._up, self._link.up.shared, size_bytes, self._loop.now_ns - SLACK_NS)
 
     def _respond(self, head: RequestHead, body: RequestBody) -> bool:
-        if self._link.up.limited:
+        """Respond once all of the body would have arrived."""
+        if self._link.up.limited and body.wire_bytes > self._charged_bytes:
+            self._body = body
+            if self._comes_later(self._up):
+                return False
             due_ns = self._charge(body.wire_bytes)
             if due_ns > self._loop.clock() + _SOON_NS:
-                self._body = body
                 self._wait_until(due_ns)
                 return False
-        self._leave()
-        return super()._respond(head, body)
-
-    def _arrived(self, body: RequestBody) -> None:
         self._body = None
         self._leave()
-        assert self._head is not None
-        if super()._respond(self._head, body):
-            self._resume()
+        return super()._respond(head, body)
 
     # Sending.
 
@@ -183,32 +182,40 @@ class PacedConnection(ServerConnection):
             if not first and not self._outbox.pump(self._allowed_bytes):
                 self._watch_for(WRITABLE)
                 return False
-            self._reserve(first=first)
+            waits = self._reserve()
             sent = self._outbox.pump(self._allowed_bytes)
         except (OSError, FileChanged) as error:
             self._lose(in_words(error))
             return False
-        if self._slot_bytes:
+        if waits:
             return False
         if not sent:
             self._watch_for(WRITABLE)
             return False
         return self._reach_edge()
 
-    def _reserve(self, *, first: bool) -> None:
-        """Reserve slots up to the first one that has to be waited for."""
+    def _reserve(self) -> bool:
+        """Reserve the next slot, if there is more to send; whether it is waited for.
+
+        One slot at a time, even where several are overdue: so connections that catch up take turns. The first quantum
+        of a body leaves at once where its slot ends soon.
+        """
         direction = self._link.down
+        left_bytes = self._edge_bytes - self._allowed_bytes
+        if not left_bytes:
+            return False
+        if self._comes_later(self._down):
+            return True
+        is_first = self._allowed_bytes == self._reply_bytes - self._outbox.body_size_bytes
         now_ns = self._loop.clock()
-        quantum_bytes = _FIRST_BYTES if first else direction.quantum_bytes()
-        while self._allowed_bytes < self._edge_bytes:
-            size_bytes = min(quantum_bytes, self._edge_bytes - self._allowed_bytes)
-            due_ns = reserve(self._down, direction.shared, size_bytes, now_ns - SLACK_NS)
-            if due_ns > now_ns + _SOON_NS:
-                self._slot_bytes = size_bytes
-                self._wait_until(due_ns)
-                return
+        size_bytes = min(_FIRST_BYTES if is_first else direction.quantum_bytes(), left_bytes)
+        due_ns = reserve(self._down, direction.shared, size_bytes, now_ns - SLACK_NS)
+        if is_first and due_ns <= now_ns + _SOON_NS:
             self._allowed_bytes += size_bytes
-            quantum_bytes = direction.quantum_bytes()
+            return self._reserve()
+        self._slot_bytes = size_bytes
+        self._wait_until(due_ns)
+        return True
 
     def _reach_edge(self) -> bool:
         """Go on where the reply has ended, or where it breaks."""
@@ -227,6 +234,18 @@ class PacedConnection(ServerConnection):
         return False
 
     # The link.
+
+    def _comes_later(self, own: Pacer) -> bool:
+        """Whether slots that end before this connection is ready are overdue; if so, it waits behind them.
+
+        Slots are reserved in the order in which connections are ready for them. If a late one came first, it would
+        move the schedule that all share forward to its own time, and leave a gap before it that nobody could use.
+        """
+        timers = self._loop.timers
+        if not timers or timers[0][0] >= int(own.free_ns):
+            return False
+        self._wait_until(own.free_ns)
+        return True
 
     def _wait_until(self, due_ns: float) -> None:
         self._ticket += 1

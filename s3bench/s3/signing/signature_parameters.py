@@ -9,11 +9,11 @@ malformed, in S3's words. Pure; `authentication` checks the signature.
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 import msgspec
 
+from s3bench.s3.protocol.dates import parse_date
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
@@ -253,7 +253,7 @@ def timestamp_of(text: str) -> tuple[str, int] | None:
             year, month, day, hour, minute, second = map(int, match.groups())
             at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
         else:
-            at = parsedate_to_datetime(text).astimezone(UTC)
+            at = parse_date(text)
     except (ValueError, OverflowError):
         return None
     return at.strftime("%Y%m%dT%H%M%SZ"), int(at.timestamp())

@@ -474,10 +474,13 @@ def test_a_response_header_that_cannot_be_sent_is_refused(s3: Asker, value: str,
         "uploads&upload-id-marker=%81b",
         "versions&version-id-marker=%ea",
         "%ff",
+        "prefix=\xe9",
+        "prefix=\xc3",
+        "\xe9",
     ],
 )
 def test_a_query_that_is_not_utf_8_is_refused(s3: Asker, query: str) -> None:
-    answer = Pending(s3.emulator, f"GET /bucket?{query} HTTP/1.1\r\nHost: h".encode(), b"").finish()
+    answer = Pending(s3.emulator, f"GET /bucket?{query} HTTP/1.1\r\nHost: h".encode("latin-1"), b"").finish()
     assert (answer.status, answer.code) == (400, "InvalidURI")
 
 
@@ -678,6 +681,28 @@ def test_the_payload_hash_of_a_presigned_request_is_compared_with_its_body(s3: A
     assert s3.ask("PUT", "k", query=query, body=body).status == 200
     assert s3.ask("PUT", "k", query=query, body=b"\1" * size_bytes).code == "XAmzContentSHA256Mismatch"
     assert s3.ask("GET", "k").body == body
+
+
+@pytest.mark.parametrize("payload", ["0" * 64, hashlib.sha256(b"other").hexdigest()])
+@pytest.mark.parametrize("body", [b"", b"a body that means nothing"])
+def test_the_payload_hash_of_a_plain_read_is_compared_with_its_body(s3: Asker, payload: str, body: bytes) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    length = {"content-length": str(len(body))} if body else {}
+    for query in ({}, {"X-Amz-Content-Sha256": payload}):
+        headers = length if query else {"x-amz-content-sha256": payload, **length}
+        assert s3.ask("GET", "k", query=query, headers=headers, body=body).code == "XAmzContentSHA256Mismatch"
+    right = {"x-amz-content-sha256": hashlib.sha256(body).hexdigest(), **length}
+    assert s3.ask("GET", "k", headers=right, body=body).body == b"x"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["", "x-amz-content-sha256: UNSIGNED-PAYLOAD", f"x-amz-content-sha256: {hashlib.sha256().hexdigest()}"],
+)
+def test_a_plain_read_without_a_body_takes_the_short_way(s3: Asker, fields: str) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    head = parse_head(f"GET /bucket/k HTTP/1.1\r\nHost: h\r\n{fields}".strip().encode())
+    assert s3.emulator.finish(head, NO_BODY, DATE_LINE) is s3.emulator.finish(head, NO_BODY, DATE_LINE)
 
 
 def test_a_domain_may_be_written_in_capitals() -> None:

@@ -53,6 +53,15 @@ def test_a_read_goes_on_is_not_modified_or_fails(fields: dict[str, str], status:
     assert status_of(fields) == status
 
 
+@pytest.mark.parametrize(("second", "status"), [(19, 200), (20, 304)])
+@pytest.mark.parametrize(
+    "form", ["Tue Nov 14 22:13:{} 2023", "Tuesday, 14-Nov-23 22:13:{} GMT", "Tue, 14 Nov 2023 22:13:{} -0000"]
+)
+@pytest.mark.usefixtures("in_new_york")
+def test_dates_are_in_utc_where_they_name_no_zone(form: str, second: int, status: int) -> None:
+    assert status_of({"if-modified-since": form.format(second)}) == status
+
+
 @pytest.mark.parametrize(("fields", "status"), READS)
 def test_a_copy_fails_where_a_read_would_not_be_modified(fields: dict[str, str], status: int) -> None:
     assert status_of(fields, "x-amz-copy-source-") == (412 if status == 304 else status)

@@ -120,6 +120,13 @@ def test_a_session_copies_nothing(s3: Express, source: str) -> None:
     assert s3.ask("PUT", "c", query=upload, headers=copying).status == 200
 
 
+@pytest.mark.parametrize("mode", ["ReadOnly", "ReadWrite"])
+def test_a_session_begins_no_other(s3: Express, mode: str) -> None:
+    token = s3.token(headers={"x-amz-create-session-mode": mode})
+    assert s3.ask("GET", query={"session": ""}, headers={TOKEN: token}).code == "AccessDenied"
+    assert s3.ask("GET", query={"session": "", "X-Amz-S3session-Token": token}).code == "AccessDenied"
+
+
 def test_sessions_of_other_keys_are_unknown() -> None:
     token = Express().token()
     other = Express(seed=1)
@@ -431,6 +438,21 @@ def test_the_default_encryption_keeps_its_key_and_has_a_bucket_key(s3: Express) 
     assert s3.ask("DELETE", query={"encryption": ""}).status == 204
     assert set_default(s3, "aws:kms", "alias/other").code == "InvalidRequest"
     assert set_default(s3, "aws:kms", "alias/mine").status == 200
+
+
+def test_a_session_returns_the_arn_of_the_default_key(s3: Express) -> None:
+    assert set_default(s3, "aws:kms", "alias/mine").status == 200
+    key = "x-amz-server-side-encryption-aws-kms-key-id"
+    session, written = s3.ask("GET", query={"session": ""}), s3.ask("PUT", "k", body=b"x")
+    assert session.headers[key] == written.headers[key]
+    assert session.headers[key].startswith("arn:aws:kms:us-east-1:")
+
+
+@pytest.mark.parametrize("key", ["no key", "ключ", "a&#13;&#10;b"])
+def test_no_session_begins_where_the_default_key_cannot_be(s3: Express, key: str) -> None:
+    assert set_default(s3, "aws:kms", key).status == 200
+    for answer in (s3.ask("GET", query={"session": ""}), s3.ask("PUT", "k", body=b"x")):
+        assert (answer.status, answer.code) == (400, "KMS.NotFoundException")
 
 
 def set_default(s3: Express, method: str, key: str) -> Answer:

@@ -221,6 +221,20 @@ def test_what_replaces_a_file_after_it_was_listed_is_not_opened(
     assert b"cannot be read" in answer.body
 
 
+@pytest.mark.parametrize("size_bytes", [9, 5, 40, 100_000])
+def test_a_file_that_changed_after_it_was_listed_is_not_served_under_its_old_etag(data: Path, size_bytes: int) -> None:
+    file = data / "bucket" / "deep" / "er" / "file"
+    os.utime(file, ns=(0, 0))
+    asker = serving(data)
+    asker.ask("GET", "deep/er/file")
+    file.write_bytes(b"x" * size_bytes)
+    asker.now_s += 1
+    for headers in ({}, {"range": "bytes=0-1"}):
+        answer = asker.ask("GET", "deep/er/file", query={"x": ""}, headers=headers)
+        assert (answer.status, answer.code) == (500, "InternalError")
+        assert b"changed" in answer.body
+
+
 def test_what_is_no_directory_is_bad_input(data: Path) -> None:
     with pytest.raises(BadInput, match="not a directory"):
         serving(data / "bucket" / "file")

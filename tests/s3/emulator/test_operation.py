@@ -84,4 +84,11 @@ def test_a_host_header_may_name_the_bucket(host: str, bucket: str) -> None:
 
 
 def test_of_a_repeated_parameter_the_first_counts_and_a_bare_name_is_empty() -> None:
-    assert parse_query("a=1&a=2&b&c=%2F+x") == {"a": "1", "b": "", "c": "/ x"}
+    assert parse_query("a=1&a=2&b&&c=%2F+x=y&=") == {"a": "1", "b": "", "c": "/ x=y", "": ""}
+
+
+def test_a_query_is_utf_8_encoded_or_not() -> None:
+    raw = "prefix=é%C3%A9".encode()
+    split = b"marker=\xc3%A9"
+    assert parse_query(raw.decode("latin-1")) == {"prefix": "éé"}
+    assert parse_query(split.decode("latin-1")) == {"marker": "é"}

@@ -94,6 +94,33 @@ def test_too_little_and_too_much_are_both_warned_about() -> None:
     assert judged(model, request(100, 200, 980_000))[1] == ()
 
 
+def test_short_transfers_have_their_share_of_the_nic_and_are_not_judged_themselves() -> None:
+    model = parse_network("nic_down=20MB/s")
+    large = request(100, 1100, 10_000_000)
+    small = [request(100 + 4 * number, 104 + 4 * number, 40_000) for number in range(250)]
+    figures, warnings = judged(model, large, *small)
+    assert warnings == ()
+    assert figures["bandwidth down of a connection, p50"].asked == pytest.approx(10e6)
+    assert figures["bandwidth down in all, while busy"].asked == pytest.approx(10e6)
+    assert {figure.count for name, figure in figures.items() if "down" in name} == {1}
+
+
+def test_short_transfers_that_carry_little_leave_the_rest_of_the_nic() -> None:
+    model = parse_network("nic_down=20MB/s")
+    large = request(100, 1100, 17_000_000)
+    small = [request(100 + number, 101 + number, 3000) for number in range(1000)]
+    figures, warnings = judged(model, large, *small, request(300, 300, 100))
+    assert warnings == ()
+    assert figures["bandwidth down of a connection, p50"].asked == pytest.approx(17e6)
+
+
+def test_a_short_transfer_that_came_late_says_nothing_about_bandwidth() -> None:
+    late = [request(at, at + 6, 1000) for at in range(100, 200, 20)]
+    figures, warnings = judged(parse_network("bandwidth=20MB/s"), request(100, 1100, 20_000_000), *late)
+    assert warnings == ()
+    assert figures["bandwidth down of a connection, p50"].count == 1
+
+
 def test_uploads_are_judged_by_what_they_brought() -> None:
     model = parse_network("nic_up=10MB/s")
     upload = request(320, 320, 0, method="PUT", started_ns=200 * MS, body_ended_ns=300 * MS, wire_bytes=900_000)

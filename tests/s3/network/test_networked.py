@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from s3bench.s3.emulator.addressing import BucketAddressing
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import NO_BODY, Break, Reply, RequestBody, Segment
@@ -27,13 +28,14 @@ class Inner:
         return self.reply
 
 
-def head(path: str, method: str = "GET") -> RequestHead:
-    return parse_head(f"{method} {path} HTTP/1.1\r\nHost: h".encode())
+def head(path: str, method: str = "GET", host: str = "h") -> RequestHead:
+    return parse_head(f"{method} {path} HTTP/1.1\r\nHost: {host}".encode())
 
 
 def behind(model: NetworkModel, reply: Reply | None = None) -> tuple[Networked, Inner]:
     inner = Inner(reply or Reply(200, HEAD, b"x" * 100))
-    return Networked(inner, model, clock=lambda: 0), inner
+    bucket_of = BucketAddressing("localhost", "http").bucket_of
+    return Networked(inner, model, bucket_of=bucket_of, clock=lambda: 0), inner
 
 
 def fates(model: NetworkModel, count: int) -> list[tuple[str, int, float, str]]:
@@ -93,6 +95,40 @@ def test_a_prefix_that_has_too_many_slows_down_after_the_first_byte_time() -> No
     assert [_told(reply) for reply in replies] == [(200, 0.02, ""), (200, 0.02, ""), (503, 0.02, "slow-down")]
     assert b"<Code>SlowDown</Code>" in replies[2].data
     assert len(inner.finished) == 2
+
+
+def test_buckets_are_limited_apart_however_they_are_addressed() -> None:
+    network, inner = behind(parse_network("reads=1"))
+    for host, path in (
+        ("minio.local:9000", "/one"),
+        ("minio.local:9000", "/two"),
+        ("three.localhost:9000", "/k"),
+        ("four.localhost:9000", "/k"),
+        ("minio.local:9000", "/three/dir/k"),
+    ):
+        assert _told(network.finish(head(path, host=host), NO_BODY, b""))[0] == 200
+    for host, path in (("127.0.0.1", "/one/k"), ("three.localhost", "/other"), ("s3.localhost", "/three/k")):
+        assert _told(network.finish(head(path, host=host), NO_BODY, b""))[0] == 503
+    assert inner.finished[2] == "/k"
+
+
+def test_draws_for_equal_keys_of_two_buckets_do_not_depend_on_their_order() -> None:
+    model = parse_network("ttfb=lognormal:15ms:40ms,seed=7")
+    dealt = []
+    for order in (("one", "two"), ("two", "one")):
+        network, _ = behind(model)
+        dealt.append(
+            {bucket: _told(network.finish(head("/k", host=f"{bucket}.localhost"), NO_BODY, b"")) for bucket in order}
+        )
+    assert dealt[0] == dealt[1]
+    assert dealt[0]["one"] != dealt[0]["two"]
+
+
+def test_a_request_is_dealt_the_same_however_it_addresses_its_bucket() -> None:
+    model = parse_network("ttfb=lognormal:15ms:40ms,seed=7")
+    virtual = behind(model)[0].finish(head("/k", host="one.localhost"), NO_BODY, b"")
+    path_style = behind(model)[0].finish(head("/one/k"), NO_BODY, b"")
+    assert _told(virtual) == _told(path_style)
 
 
 def test_a_reset_and_a_stall_strike_inside_the_body() -> None:

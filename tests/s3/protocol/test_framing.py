@@ -183,6 +183,8 @@ def test_payload_that_is_passed_over_is_counted_the_same(
         b"0\r\na: b\0\r\n\r\n",
         b"0\r\n" + b"a: b\r\n" * (TRAILER_BYTES_MAX // 4 + 1),
         b"1" + b";" * LINE_BYTES_MAX,
+        b"3;a\rb\r\nabc\r\n0\r\n\r\n",
+        b"3\r\nabc\r\n0;a=\0\r\n\r\n",
     ],
 )
 def test_a_broken_chunked_body_is_refused(stream: bytes) -> None:

@@ -16,8 +16,8 @@ from s3bench.s3.certificates import write_certificates
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import parse_network
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.protocol.exchange import Reply, RequestBody, Segment
-from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.exchange import Reply, RequestBody, Segment, Sink, Unwanted
+from s3bench.s3.protocol.http import BadRequest, RequestHead
 from s3bench.s3.server.paced import SLACK_NS
 from s3bench.s3.server.server import Server
 from s3bench.s3.server.tls import server_context
@@ -43,8 +43,8 @@ class Fixed:
     def close(self) -> None:
         os.close(self.descriptor)
 
-    def begin(self, head: RequestHead) -> None:
-        del head
+    def begin(self, head: RequestHead) -> Sink | None:
+        return Unwanted(BadRequest("refused")) if head.path == "/refused" else None
 
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del head, body, date_line
@@ -130,6 +130,10 @@ def arrived(client: socket.socket) -> int:
     return count
 
 
+def put(size_bytes: int) -> bytes:
+    return b"PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % size_bytes + bytes(size_bytes)
+
+
 def test_the_head_leaves_at_the_time_to_first_byte_and_the_last_byte_at_its_own() -> None:
     size = 1_000_000
     with linked("ttfb=20ms,bandwidth=10MB/s", size) as link, link.connect() as client:
@@ -202,15 +206,48 @@ def test_connections_share_the_nic_evenly() -> None:
         assert got == [len(HEAD % size) + size] * 4
 
 
+@pytest.mark.parametrize("late_ms", [3, 5, 10])
+def test_late_timers_lose_nothing_where_the_nic_and_each_connection_are_limited(late_ms: int) -> None:
+    size = 250_000
+    with linked("nic_down=10MB/s,bandwidth=4MB/s", size) as link:
+        clients = [link.connect() for _ in range(4)]
+        for client in clients:
+            link.send(client, GET)
+        got = [0] * 4
+        for at_ms in range(late_ms, 100 + 2 * late_ms, late_ms):
+            link.until(at_ms, step_ms=late_ms)
+            got = [before + arrived(client) for before, client in zip(got, clients, strict=True)]
+            assert max(got) - min(got) <= 60_000
+        assert got == [len(HEAD % size) + size] * 4
+
+
+def test_a_request_that_comes_before_late_timers_loses_nothing() -> None:
+    size = 300_000
+    with linked("nic_down=10MB/s", size) as link:
+        clients = [link.connect() for _ in range(4)]
+        for client in clients:
+            link.send(client, GET)
+            link.now_ns += 8 * MS  # the server sees that when the next request comes
+        link.until(125, step_ms=5)
+        assert [arrived(client) for client in clients] == [len(HEAD % size) + size] * 4
+
+
+def test_a_small_upload_that_comes_before_late_timers_loses_nothing() -> None:
+    with linked("nic_up=10MB/s") as link:
+        clients = [link.connect() for _ in range(11)]
+        link.send(clients[0], put(800_000))
+        for client in clients[1:]:
+            link.now_ns += 8 * MS
+            link.send(client, put(20_000))
+        link.until(101, step_ms=1)
+        assert [arrived(client) for client in clients] == [len(HEAD % 0)] * 11
+
+
 def test_uploads_share_nothing_with_downloads() -> None:
     with linked("nic_up=10MB/s", 200_000) as link, link.connect() as client:
         link.send(client, GET)
         link.until(0.25)
         assert arrived(client) == len(HEAD % 200_000) + 200_000
-
-
-def put(size_bytes: int) -> bytes:
-    return b"PUT /b/k HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % size_bytes + bytes(size_bytes)
 
 
 def test_a_request_body_arrives_at_the_links_pace_before_it_is_answered() -> None:
@@ -238,6 +275,13 @@ def test_a_request_after_a_paced_one_is_served_though_it_was_read_with_it() -> N
         link.until(30)
         assert arrived(client) == 3 * len(HEAD % 0)
         assert [request.method for request in link.requests()] == ["PUT", "GET", "PUT"]
+
+
+def test_a_refusal_without_100_continue_does_not_wait_for_the_uploads_of_others() -> None:
+    with linked("nic_up=1MB/s") as link, link.connect() as other, link.connect() as client:
+        link.send(other, put(100_000))
+        link.send(client, b"PUT /refused HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+        assert arrived(client) > 0
 
 
 def test_uploads_share_the_nic() -> None:

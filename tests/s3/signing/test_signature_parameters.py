@@ -175,3 +175,9 @@ def test_signature_4a_is_not_implemented_in_a_query() -> None:
 )
 def test_times_are_read_in_both_forms(text: str, expected: tuple[str, int] | None) -> None:
     assert timestamp_of(text) == expected
+
+
+@pytest.mark.usefixtures("in_new_york")
+def test_a_time_without_a_zone_is_in_utc() -> None:
+    timestamp_of.cache_clear()
+    assert timestamp_of("Fri May 24 00:00:00 2013") == (TIMESTAMP, AT_S)

@@ -95,6 +95,17 @@ def test_a_request_takes_the_first_response_that_fits_and_is_left(tell: Tell) ->
     assert told.reply("GET", "/c/k?list-type=1").status == 400
 
 
+@pytest.mark.parametrize("raw", ["é", "%C3%A9"])
+def test_a_query_fits_encoded_or_not(tell: Tell, raw: str) -> None:
+    told = tell(Response(status_code=201, match=RequestMatch(query=(("prefix", "é"),))))
+    assert told.reply("GET", f"/b?prefix={raw}").status == 201
+
+
+def test_a_query_that_is_not_utf_8_fits_nothing(tell: Tell) -> None:
+    told = tell(Response(match=RequestMatch(query=(("prefix", "é"),))))
+    assert told.reply("GET", "/b?prefix=%E9").status == 400
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "fits"),
     [
