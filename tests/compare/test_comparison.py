@@ -237,6 +237,12 @@ def test_of_a_cluster_its_engine_and_the_parts_of_its_load_are_warned_of_and_not
     )
 
 
+def test_another_engine_of_another_client_is_not_warned_of() -> None:
+    crt, classic = result(of=client("cli-crt")), result(of=client("cli-classic"), engine="python")
+    warnings = compare([source("a", crt, classic)], by="client").warnings
+    assert not [each for each in warnings if "transfer engines" in each]
+
+
 def test_another_engine_of_the_same_client_is_warned_of() -> None:
     comparison = compare([source("a", result()), source("b", result(engine="python"))])
     assert (

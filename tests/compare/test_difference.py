@@ -199,6 +199,8 @@ def test_only_metrics_without_a_better_direction_are_said_to_have_none() -> None
 
 def test_counts_that_vary_over_a_common_range_prove_nothing() -> None:
     assert held("wire.retries", (0.0, 1.0, 0.0), (0.0, 0.0, 2.0)).outcome is ChangeOutcome.VARIES
+    assert held("wire.retries", (0.0, 1.0, 0.0), (1.0, 2.0, 2.0)).outcome is ChangeOutcome.VARIES
+    assert held("wire.retries", (1.0, 2.0, 2.0), (0.0, 1.0, 0.0)).outcome is ChangeOutcome.VARIES
     assert held("wire.retries", (0.0, 1.0, 0.0), (2.0, 3.0, 2.0)).outcome is ChangeOutcome.DIFFERS
     assert held("wire.retries", (2.0, 3.0, 2.0), (0.0, 1.0, 0.0)).outcome is ChangeOutcome.DIFFERS
 

@@ -50,6 +50,21 @@ def test_a_document_is_kept_once_however_often_and_in_whatever_form_it_is_added(
     assert rows[:2] == (1, 1)
 
 
+def test_a_point_is_of_a_run_that_was_cut_short_only_if_its_document_has_no_end(history: History) -> None:
+    ends = {1: "2026-11-01T00:01:00.000Z", 2: None}
+    for number, ended_at in ends.items():
+        add(history, text(day=number, options={"iterations": 5}, ended_at=ended_at))
+    add(history, text(day=3, options={}, ended_at=None))
+    cut_short = {point.at.day: point.was_cut_short for point in history.points("total_time")}
+    assert cut_short == {1: False, 2: True, 3: False}, "a file of another tool may not know its end"
+
+
+def test_an_iteration_with_several_warnings_is_doubtful_once(history: History) -> None:
+    add(history, text(result(BASE, warnings=("stub-bound: busy", "on battery"))))
+    (point,) = history.points("total_time")
+    assert (point.doubtful, point.n) == (len(BASE), len(BASE))
+
+
 def test_it_comes_back_byte_for_byte(history: History) -> None:
     given = text(day=2).replace(b"  ", b"\t")
     added = add(history, given)

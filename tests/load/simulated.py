@@ -54,19 +54,26 @@ def records(
 def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -> list[PhaseEnded]:
     """How the workers end: what was in flight ends well afterwards."""
     left = [
-        [
-            end_ns - each.start_ns
-            for each in operations
-            if each.worker == worker and each.start_ns < end_ns <= each.end_ns
-        ]
+        [each for each in operations if each.worker == worker and each.start_ns < end_ns <= each.end_ns]
         for worker in range(workers)
     ]
     return [
         PhaseEnded(
-            worker=worker, elapsed_ns=end_ns, unfinished=len(ages), late=len(ages), open_ns=sum(ages), written=(0,)
+            worker=worker,
+            elapsed_ns=end_ns,
+            unfinished=len(open_at_end),
+            late=len(open_at_end),
+            open_ns=sum(end_ns - each.start_ns for each in open_at_end),
+            oldest_ns=max((end_ns - _planned_ns(each) for each in open_at_end), default=0),
+            oldest_attempt_ns=max((end_ns - each.start_ns for each in open_at_end), default=0),
+            written=(0,),
         )
-        for worker, ages in enumerate(left)
+        for worker, open_at_end in enumerate(left)
     ]
+
+
+def _planned_ns(operation: Operation) -> int:
+    return operation.start_ns if operation.planned_ns is None else operation.planned_ns
 
 
 def _record(
@@ -108,7 +115,7 @@ def _stream(job: int, kind: OperationKind, ended: Sequence[Operation], clock: fl
     well = [each for each in ended if not each.label]
     service, response = Histogram(), Histogram()
     service.add([round((each.end_ns - each.start_ns) * clock) for each in well])
-    starts = [each.start_ns if each.planned_ns is None else each.planned_ns for each in well]
+    starts = [_planned_ns(each) for each in well]
     response.add([round((each.end_ns - start) * clock) for each, start in zip(well, starts, strict=True)])
     labels = dict.fromkeys(each.label for each in ended if each.label)
     return Stream(

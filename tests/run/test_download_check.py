@@ -82,6 +82,16 @@ class TestLanding:
         (error,) = landing.errors({"/bucket/key": "other"})
         assert "landed differs" in error
 
+    def test_what_was_looked_at_ahead_is_right_for_one_iteration_alone(
+        self, landing: DownloadCheck, work: Path
+    ) -> None:
+        (work / "landed").write_bytes(b"served bytes")
+        assert landing.errors(_SERVED) == ()
+        landing.look_ahead()
+        assert landing.errors(_SERVED) == ()
+        (work / "landed").unlink()
+        assert landing.errors(_SERVED) == ("/bucket/key was served, but landed is not there",)
+
     @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
     def test_what_is_no_file_did_not_land(self, landing: DownloadCheck, work: Path, make: object) -> None:
         assert callable(make)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from s3bench.bench.runner import Settings
 from s3bench.results.measurement import Measurement, UsageFacts
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, UsageSeries
-from s3bench.run.facts import measure_run
+from s3bench.run.facts import measure_run, read_milestones
 from s3bench.run.process import PeakSource, ProcessRecord
 from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
 
@@ -105,6 +106,24 @@ def test_requests_beyond_the_bound_are_counted() -> None:
     assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
 
 
+def test_the_engine_is_that_of_the_requests_that_moved_object_data() -> None:
+    lookup = answered(method="HEAD", query="", engine=TransferEngine.PYTHON)
+    assert measured(lookup, PART).engine == "crt"
+    assert measured(lookup).engine == "python", "where none moved any, of all"
+
+
+def test_the_largest_part_is_one_of_object_data() -> None:
+    listing = answered(method="GET", path="/bucket", query="list-type=2", body_bytes=0, response_bytes=9 << 20)
+    batch = answered(method="POST", path="/bucket", query="delete", body_bytes=9 << 20)
+    small = answered(body_bytes=5 << 20)
+    wire = measured(listing, batch, PART, small).wire
+    assert wire is not None
+    assert wire.part_size_max == 8 << 20
+    alone = measured(listing, batch).wire
+    assert alone is not None
+    assert alone.part_size_max == 0
+
+
 def in_turn(*requests: WireRequest) -> Iterator[WireRequest]:
     """The requests, each after the end of the one before."""
     for number, request in enumerate(requests):
@@ -189,6 +208,13 @@ def test_samples_are_kept_where_there_are_some_and_what_observing_cost_in_any_ca
     assert measured().series == UsageSeries(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
     unsampled = measured(record=replace(RECORD, series=None))
     assert (unsampled.series, unsampled.harness.sampler_cpu_time) == (None, RECORD.sampler_cpu_s)
+
+
+def test_a_milestone_counts_from_the_spawn_when_it_was_reached_first(tmp_path: Path) -> None:
+    probes = tmp_path / "probes"
+    probes.write_text(f"exit {STARTED_NS + 10}\nexit {STARTED_NS + 2_000_000_000}\n", "utf-8")
+    assert read_milestones(probes, started_ns=STARTED_NS) == {"exit": 1e-8}
+    assert read_milestones(tmp_path / "absent", started_ns=STARTED_NS) == {}
 
 
 def test_nothing_is_kept_unasked() -> None:

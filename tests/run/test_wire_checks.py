@@ -7,7 +7,7 @@ import pytest
 
 from s3bench.run.fixture import content_chunks, plan_tree
 from s3bench.run.wire_checks import engine_errors, request_errors, transfer_warnings, upload_errors
-from s3bench.s3.wirelog import TransferEngine, UploadDigest, WireLog, WireRequest
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, UploadDigest, WireLog, WireRequest
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
 
@@ -75,6 +75,10 @@ def test_what_the_server_complained_about_is_told_once() -> None:
     )
 
 
+def test_what_a_network_model_did_to_a_request_was_asked_for() -> None:
+    assert request_errors(log(request(error="the connection was reset", fault=InjectedFault.RESET))) == ()
+
+
 def put(size_bytes: int, query: str = "", path: str = "/bucket/key", **changes: object) -> WireRequest:
     return request("PUT", path, **{"query": query, "body_bytes": size_bytes, **changes})
 
@@ -120,6 +124,7 @@ class TestUploadedBytes:
             ((part(1, 7), part(2, 7), complete(status=500)), 0),
             ((CREATE, part(1, 7), ABORT, CREATE, part(2, 7), complete()), 7),
             ((part(1, 7), CREATE, part(2, 7), complete()), 7),
+            ((part(1, 7), ABORT, part(2, 7), complete()), 7),
         ],
     )
     def test_a_byte_that_did_not_arrive_is_an_error(self, requests: tuple[WireRequest, ...], received: int) -> None:
@@ -235,6 +240,12 @@ class TestUploadedContent:
         swapped = hashed((part(1, 7), data[7:]), (part(2, 7), data[:7]))
         (error,) = upload_errors(swapped, UPLOAD, ENVIRONMENT)
         assert error.endswith("/bucket/key differs from file, first in bytes 0 to 6 (partNumber=1&uploadId=u)")
+
+    def test_the_first_part_with_other_bytes_is_named_by_its_place_in_the_file(self) -> None:
+        data = content("file")
+        parts = [(part(1, 5), data[:5]), (part(2, 5), b"\xff" * 5), (part(3, 4), b"\xff" * 4)]
+        (error,) = upload_errors(hashed(*parts), UPLOAD, ENVIRONMENT)
+        assert error.endswith("differs from file, first in bytes 5 to 9 (partNumber=2&uploadId=u)")
 
     def test_each_file_of_a_directory_is_compared_with_its_own(self) -> None:
         requests = many(0, 1, 2)

@@ -15,6 +15,8 @@ from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import cli_best, failure_lines, subject_lines, verdict_words
 from s3bench.results.document import Client
+from s3bench.results.measurement import Failure
+from s3bench.stats.median_interval import median_interval
 from s3bench.tune.candidates import Candidates
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.evidence import TrialEvidence
@@ -301,6 +303,23 @@ def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
     assert 0 < len(study.of(Stage.VERIFICATION)) < 2 * PAIRS_MIN
     assert answer.verdict is TuneVerdict.UNSETTLED
     assert answer.recommended.setting == Setting(client=CLASSIC)
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_what_looked_faster_in_the_search_alone_is_told_unless_it_has_failed(has_failed: bool) -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=24.0)
+    faster = Setting(client=next(client for client in BOTH if client != CLASSIC))
+    trials = []
+    for trial in study.trials:
+        time_s = 0.3 if trial.setting == faster else trial.measurement.total_time
+        like = changed_struct(trial.measurement, total_time=time_s, max_memory=1e8, peak_memory=10**8)
+        trials.append(changed_struct(trial, measurement=like))
+        if has_failed and trial.setting == faster and trial.stage is Stage.SEARCH:
+            crash = Failure(iteration=0, what="it crashed")
+            trials.append(changed_struct(trial, block=trial.block + 1, measurement=None, failure=crash))
+    answer = conclude(Study(header=study.header, trials=tuple(trials)), has_ended=True)
+    told = [warning for warning in answer.warnings if warning.startswith(f"{faster} looked faster")]
+    assert (answer.verdict, len(told)) == (TuneVerdict.UNSETTLED, 0 if has_failed else 1)
 
 
 def with_the_default_alone(*, runs: int = 1) -> Study:
@@ -955,6 +974,13 @@ def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:
     assert answer.default.verified == runs >= PAIRS_MIN
     assert answer.default.time is not None
     assert answer.default.gigabits_per_s == pytest.approx(64 * (1 << 20) * 8 / answer.default.time / 1e9)
+    own = [trial for trial in study.of(Stage.VERIFICATION) if trial.setting == answer.default.setting]
+    middle_s, low_s, high_s = median_interval([trial.measurement.total_time for trial in own if trial.measurement])
+    assert low_s is not None
+    assert high_s is not None
+    assert answer.default.time != middle_s, "it is adjusted to an average round, and the interval with it"
+    assert answer.default.time_low == pytest.approx(answer.default.time * low_s / middle_s)
+    assert answer.default.time_high == pytest.approx(answer.default.time * high_s / middle_s)
 
 
 def test_search_and_verification_are_reported_by_one_figure_however_the_machine_changed_between() -> None:

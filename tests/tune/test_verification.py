@@ -373,6 +373,15 @@ def test_a_failed_pair_counts_as_a_block_of_its_look() -> None:
     assert (found.pairs, found.low) == (9, None)
 
 
+def test_a_look_with_a_failed_pair_bounds_the_change_by_the_pairs_that_it_has() -> None:
+    trials = paired([0.80, 0.82, 0.78, 0.81, 0.79, 0.85, 0.8, 0.83, 0.77, 0.84, 0.76, 0.86, 0.75, 0.8, 0.81, 0.8])
+    failing = [failed(WINNER, 15, stage=Stage.VERIFICATION) if each is trials[-1] else each for each in trials]
+    found = verified(failing)
+    assert found.pairs == 15
+    assert found.high is not None
+    assert verdict_on(found) is TuneVerdict.BETTER
+
+
 def test_an_unfinished_block_is_no_block_yet() -> None:
     whole_blocks = paired([0.80, 0.82, 0.78, 0.81, 0.79, 0.85, 0.8])[:-1]
     found = verified(whole_blocks)

@@ -96,6 +96,23 @@ def test_where_nothing_was_measured_the_error_speaks_of_no_contradiction() -> No
     ]
 
 
+def test_each_node_has_a_result_with_its_own_figures_and_no_peak_memory() -> None:
+    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, workers=2)
+    aggregation = PhaseAggregation(GETS, workers=2, nodes=2)
+    for record in records(loop, end_ns=2 * NS, workers=2):
+        aggregation.add(record)
+    for ended in endings(loop, end_ns=2 * NS, workers=2):
+        aggregation.end(ended)
+    whole, *nodes = results(aggregation.measure(), GETS, iteration=0, version="0.1.0", peak_memory_bytes=1 << 20)
+    assert [node.dimensions[-1] for node in nodes] == [{"node": "node-1"}, {"node": "node-2"}]
+    (together,) = whole.loops
+    for node in nodes:
+        (own,) = node.loops
+        assert own.load.operations == together.load.operations / 2
+        assert (own.throughput, own.cpu_time) == (together.throughput / 2, together.cpu_time / 2)
+        assert (own.peak_memory, together.peak_memory) == (None, 1 << 20)
+
+
 def test_doubts_stand_beside_the_figures_of_all_together_once() -> None:
     aggregation = PhaseAggregation(phase(job(OperationKind.GET, OperationKind.PUT)), workers=2)
     for record in records(closed_loop(length_ns=MS, end_ns=NS), end_ns=NS, workers=2):

@@ -188,6 +188,15 @@ def test_rates_are_counts_over_the_longest_window() -> None:
     assert both.load.operations_rate == counted / 4.0
 
 
+def test_what_was_in_flight_on_average_counts_for_as_long_as_it_was_measured() -> None:
+    short, long = run(mixed(), seconds=3.8), run(mixed())
+    both = loop_of(merged(short, long)).load
+    of_short, of_long = loop_of(short).load, loop_of(long).load
+    for name in ("in_flight", "in_flight_by_littles_law"):
+        expected = (getattr(of_short, name) * 3.8 + getattr(of_long, name) * 4.0) / 4.0
+        assert getattr(both, name) == pytest.approx(expected)
+
+
 def test_of_operations_of_which_none_ended_in_any_run_no_share_failed() -> None:
     failed = [Operation(start_ns=0, end_ns=NS, label="503 SlowDown")]
     assert loop_of(merged(run([]), run([]))).load.error_rate is None
@@ -222,6 +231,18 @@ def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
     assert (calm.load.waiting_max, calm.load.without_service, calm.warnings) == (0, 0.0, ())
 
 
+def test_the_busiest_worker_of_all_runs_and_the_one_that_waited_longest_for_a_core_are_told() -> None:
+    busy = with_figures(client_cpu_share=0.6, client_run_delay_share=0.1)
+    waiting = with_figures(client_cpu_share=0.2, client_run_delay_share=0.4)
+    both = loop_of(merged(busy, waiting)).load
+    assert (both.client_cpu_share, both.client_run_delay_share) == (0.6, 0.4)
+
+
+def test_the_oldest_operation_and_the_oldest_attempt_of_all_runs_are_told() -> None:
+    both = loop_of(merged(with_figures(oldest=9.0, oldest_attempt=1.0), with_figures(oldest=3.0, oldest_attempt=2.0)))
+    assert (both.load.oldest, both.load.oldest_attempt) == (9.0, 2.0)
+
+
 def test_whether_cores_were_kept_awake_is_told_if_the_runs_agree() -> None:
     same = loop_of(merged(with_figures(cores_awake=True), with_figures(cores_awake=True)))
     assert (same.load.cores_awake, same.warnings) == (True, ())
@@ -240,6 +261,49 @@ def test_merged_figures_that_violate_littles_law_are_an_error() -> None:
     both = merged(wrong, run(mixed()))
     assert [result.status for result in both.results] == [Status.FAILED] * 3
     assert all(not result.loops and "Little's law" in result.errors[0].why for result in both.results)
+
+
+@pytest.mark.parametrize("label", ["", "timed out"])
+def test_operations_that_were_in_flight_when_the_windows_opened_are_no_contradiction(label: str) -> None:
+    """They bring time of before the windows with them, whether they succeed or fail."""
+    gets = msgspec.structs.replace(phase(job(OperationKind.GET)), warmup_s=1.0)
+    long = [Operation(start_ns=0, end_ns=2 * NS, label=label) for _ in range(4)]
+    operations = [*long, *[Operation(start_ns=2 * NS, end_ns=2 * NS + 100 * MS) for _ in range(4)]]
+    both = merged(run(operations, of=gets), run(operations, of=gets))
+    assert (
+        loop_of(both, "load.get").load.operations == 2 * loop_of(run(operations, of=gets), "load.get").load.operations
+    )
+
+
+def test_operations_that_hung_when_the_windows_closed_are_no_contradiction() -> None:
+    gets = phase(job(OperationKind.GET))
+    hung = [Operation(start_ns=NS, end_ns=60 * NS) for _ in range(4)]
+    before = [each for each in closed_loop(length_ns=10 * MS, end_ns=NS) if each.end_ns < NS]
+    both = merged(run([*before, *hung], of=gets), run([*before, *hung], of=gets))
+    assert loop_of(both, "load.get").load.unfinished == 8
+
+
+def test_how_long_attempts_hung_bounds_what_was_in_flight_and_not_how_long_they_had_waited() -> None:
+    """Little's law counts attempts from their start: what waited for a thread before excuses nothing."""
+    gets = phase(job(OperationKind.GET, rate=100.0))
+    hung = Operation(planned_ns=0, start_ns=3_900 * MS, end_ns=60 * NS)
+    document = run([*closed_loop(length_ns=10 * MS, end_ns=3 * NS), hung], of=gets)
+    whole = document.results[0]
+    load = whole.loops[0].load
+    assert (load.oldest, load.oldest_attempt) == (4.0, 0.1)
+    lost = msgspec.structs.replace(load, in_flight_by_littles_law=load.in_flight_by_littles_law - 0.7)
+    wrong = msgspec.structs.replace(whole, measurements=(msgspec.structs.replace(whole.loops[0], load=lost),))
+    (result, *_) = merged(document.with_result(wrong), run([], of=gets)).results
+    assert "Little's law" in result.errors[0].why
+
+
+def test_a_run_with_failures_leaves_the_time_without_service_open() -> None:
+    """Two runs that fail in turn are never without service together, and one after the other might be for long."""
+    failing = [*mixed(), Operation(start_ns=NS, end_ns=NS + MS, label="503 SlowDown")]
+    assert loop_of(run(failing)).load.without_service == 0.0
+    both = loop_of(merged(run(failing), run(mixed())))
+    assert both.load.without_service is None
+    assert both.warnings == ("null, since the results of single runs do not determine it: the time without service",)
 
 
 def test_each_warning_is_kept_once_with_the_number_of_runs_that_have_it() -> None:
@@ -331,6 +395,18 @@ def test_runs_one_after_the_other_are_loops_and_nothing_is_added() -> None:
     assert [loop.load for loop in whole.loops] == expected
     assert [loop.iteration for loop in whole.loops] == [0, 1, 2]
     assert (both.started_at, both.ended_at) == (first.started_at, second.ended_at)
+
+
+def test_errors_of_runs_one_after_the_other_keep_to_their_loops() -> None:
+    def with_error(document: Document, iteration: int | None) -> Document:
+        failure = Failure(iteration=iteration, what="node-1 was lost")
+        return document.with_result(msgspec.structs.replace(document.results[0], errors=(failure,)))
+
+    first = with_error(run(mixed(), loops=2), 1)
+    second = with_error(run(mixed(), at=NOON + timedelta(days=1)), 0)
+    third = with_error(run(mixed(), at=NOON + timedelta(days=2)), None)
+    (whole, *_) = merged(first, second, third).results
+    assert [each.iteration for each in whole.errors] == [1, 2, None]
 
 
 def test_documents_without_times_of_phases_can_follow_each_other_but_not_overlap() -> None:

@@ -7,7 +7,7 @@ from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import WorkerLost
 from s3bench.load.operation import OperationKind
 from tests.load.aggregations import MS, aggregation, ended, job, phase
-from tests.load.simulated import NS, Operation, closed_loop, records
+from tests.load.simulated import NS, Operation, closed_loop, endings, records
 
 
 def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
@@ -99,6 +99,32 @@ def test_the_loss_of_a_node_before_the_start_is_why_nothing_was_measured() -> No
     result = made.measure()
     assert result.contradiction == f"nothing was measured: {result.losses[0]}"
     assert result.losses[0].startswith("node-2 was lost: its process died")
+
+
+def test_no_second_waits_for_the_workers_of_a_lost_node() -> None:
+    made = PhaseAggregation(phase(), workers=4, nodes=2)
+    for worker in range(4):
+        made.add(IntervalRecord(worker, 0, NS))
+    assert not [worker for worker in (0, 2) if made.add(IntervalRecord(worker, 1, NS))]
+    assert made.lose(WorkerLost(node=1, why="its process died"))
+    assert made.status().second == 2
+
+
+def test_workers_of_a_lost_node_are_told_once_by_its_loss() -> None:
+    made = PhaseAggregation(phase(), workers=4, nodes=2)
+    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, workers=4)
+    for record in records(loop, end_ns=2 * NS, workers=4):
+        made.add(record)
+    for each in endings(loop, end_ns=2 * NS, workers=4)[::2]:
+        made.end(each)
+    silent = made.measure()
+    assert [each for each in silent.warnings if "did not report" in each] == [
+        "2 of 4 workers did not report their end: their operations are missing"
+    ]
+    made.lose(WorkerLost(node=1, why="its process died"))
+    lost = made.measure()
+    assert not [each for each in lost.warnings if "did not report" in each]
+    assert lost.losses == ("node-2 was lost: its process died; from second 2 on the figures are without it",)
 
 
 def test_rows_of_a_phase_of_several_kinds_are_of_all_and_of_each_and_are_taken_once() -> None:

@@ -219,6 +219,21 @@ def test_large_objects_that_take_seconds_are_no_stalls_but_a_dead_server_is_one(
     assert aggregation(hung, phase(), end_ns=3 * NS).measure().whole.stalls == (0, 1, 2)
 
 
+def test_silence_is_unusual_beside_the_time_of_a_request_however_long_uploads_of_many_take() -> None:
+    """Uploads of four parts take 2 s, each part 50 ms: 2 s in which no part ends are an outage."""
+    requests = Stream(0, OperationKind.MULTIPART_PART, operations=40, bytes_up=40, service=bins(*[50 * MS] * 40))
+    uploads = Stream(0, OperationKind.MULTIPART, operations=10, bytes_up=40, service=bins(*[2 * NS] * 10))
+    every = (1 << 10) - 1
+    busy = [
+        IntervalRecord(0, second, NS, (uploads, requests), in_flight_ns=2 * NS, served=every, wanted=every)
+        for second in (0, 1, 4)
+    ]
+    silent = [IntervalRecord(0, second, NS, (), in_flight_ns=NS, wanted=every) for second in (2, 3)]
+    given = sorted((*busy, *silent), key=lambda record: record.second)
+    load = told(phase(job(OperationKind.MULTIPART)), given, ended()).whole
+    assert (load.stalls, load.without_service) == ((2, 3), 2.0)
+
+
 def test_a_rare_operation_that_crosses_a_second_is_no_stall() -> None:
     crossing = [Operation(start_ns=1_999 * MS, end_ns=2_001 * MS)]
     assert aggregation(crossing, phase(), end_ns=4 * NS).measure().whole.stalls == ()
@@ -229,6 +244,11 @@ def test_figures_that_contradict_littles_law_are_refused(clock: float) -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
     found = aggregation(loop, phase(), end_ns=3 * NS, clock=clock).measure()
     assert "Little's law" in found.contradiction
+
+
+def test_nothing_was_in_flight_before_a_phase_without_a_warm_up_that_could_excuse_a_contradiction() -> None:
+    loop = closed_loop(length_ns=900 * MS, end_ns=2 * NS)
+    assert "Little's law" in aggregation(loop, phase(), end_ns=2 * NS, clock=2.0).measure().contradiction
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 4 * NS), st.integers(MS, 3 * NS), st.booleans()), min_size=1, max_size=40)
@@ -319,10 +339,21 @@ def test_a_full_link_is_told_by_its_busier_direction() -> None:
     assert made.measure(Yardsticks(link_bytes_per_s=4e6)).whole.bottleneck == "network"
 
 
+def test_bytes_of_both_directions_do_not_fill_a_link_that_neither_fills() -> None:
+    gets_and_puts = phase(job(OperationKind.GET, OperationKind.PUT))
+    loop = [
+        *closed_loop(length_ns=2 * MS, end_ns=NS),
+        *closed_loop(length_ns=2 * MS, end_ns=NS, kind=OperationKind.PUT),
+    ]
+    made = aggregation(loop, gets_and_puts, end_ns=NS)
+    assert made.measure(Yardsticks(link_bytes_per_s=2e6)).whole.bottleneck == "network"
+    assert made.measure(Yardsticks(link_bytes_per_s=3e6)).whole.bottleneck == ""
+
+
 def test_the_last_part_of_a_second_is_too_short_to_be_stalled() -> None:
     before = [each for each in closed_loop(length_ns=5 * MS, end_ns=NS) if each.end_ns < NS]
     loop = before + [Operation(start_ns=NS, end_ns=3 * NS) for _ in range(4)]
-    assert aggregation(loop, phase(), end_ns=1_900 * MS).measure().whole.stalls == ()
+    assert aggregation(loop, phase(), end_ns=1_950 * MS).measure().whole.stalls == ()
     assert aggregation(loop, phase(), end_ns=2 * NS).measure().whole.stalls == (1,)
 
 
@@ -344,6 +375,14 @@ def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS, workers=2)
     found = told(phase(), records(loop, end_ns=NS, workers=2), ended(0), workers=2)
     assert found.warnings == ("1 of 2 workers did not report their end: their operations are missing",)
+
+
+def test_what_hung_on_a_worker_that_did_not_come_to_its_end_is_no_contradiction() -> None:
+    loop = closed_loop(length_ns=MS, end_ns=2 * NS, workers=1)
+    hung = [Operation(start_ns=0, end_ns=60 * NS, worker=1) for _ in range(4)]
+    given = records([*loop, *hung], end_ns=2 * NS, workers=2)
+    assert told(phase(), given, ended(0), workers=2).contradiction == ""
+    assert "Little's law" in told(phase(), given, ended(0), ended(1), workers=2).contradiction
 
 
 def test_a_session_that_could_not_be_renewed_is_told_once() -> None:
@@ -379,6 +418,17 @@ def test_the_busiest_worker_counts_for_the_clients_share() -> None:
     found = told(phase(), given, ended(0), ended(1), workers=2)
     assert found.whole.client_cpu_share == 0.95
     assert found.whole.bottleneck == "client"
+
+
+def test_the_worker_that_waited_longest_for_a_core_counts_for_the_whole_and_on_each_node_its_own() -> None:
+    made = PhaseAggregation(phase(), workers=4, nodes=2)
+    for worker, delay_ns in enumerate((10 * MS, 300 * MS, 20 * MS, None)):
+        made.add(IntervalRecord(worker, 0, NS, wait_ns=NS))
+        made.end(msgspec.structs.replace(ended(worker), elapsed_ns=NS, run_delay_ns=delay_ns))
+    found = made.measure()
+    assert found.whole.client_run_delay_share == 0.3
+    assert [node.load.client_run_delay_share for node in found.nodes] == [0.02, 0.3]
+    assert told(phase(), [IntervalRecord(0, 0, NS)], ended()).whole.client_run_delay_share is None
 
 
 def test_an_address_without_a_connection_is_named() -> None:

@@ -189,10 +189,15 @@ def test_a_percentile_that_the_count_cannot_carry_is_unresolved() -> None:
     assert "needs 3,688 operations" in verdict.words
 
 
+def test_a_time_to_the_first_byte_is_named_in_the_verdict() -> None:
+    assert parse_slo("ttfb.p99<10ms").holds(load(), window_s=WINDOW_S).words == "ttfb.p99 was 12.0 ms"
+
+
 def test_a_lower_percentile_above_the_limit_breaks_a_promise_that_few_cannot_carry() -> None:
     few = load(latency=latency(p99=None, p90=0.06))
     verdict = parse_slo("p99<50ms").holds(few, window_s=WINDOW_S)
     assert (verdict.outcome, verdict.words) == (SloOutcome.BROKEN, "p90 alone was 60.0 ms")
+    assert outcome("p99<60ms", few) is SloOutcome.BROKEN, "the limit itself does not hold"
 
 
 def test_no_errors_among_few_show_no_low_rate_of_errors() -> None:
@@ -266,6 +271,13 @@ def test_waiting_for_a_thread_is_not_the_servers_doing_but_slow_answers_are() ->
     slow = msgspec.structs.replace(waited, latency=latency(p99=1.5))
     assert outcome("p99<50ms", slow) is SloOutcome.BROKEN
     assert outcome("p99<50ms", msgspec.structs.replace(waited, waiting_max=0)) is SloOutcome.BROKEN
+
+
+def test_what_waited_for_a_thread_before_it_hung_is_no_evidence_by_its_whole_age() -> None:
+    """The server had the oldest attempt for half a second; the rest of the eight it waited for a thread."""
+    waited = load(response=latency(max=3.0), waiting_max=400, rate_planned=1000.0, oldest=8.0, oldest_attempt=0.5)
+    assert outcome("max<1s", waited) is SloOutcome.NO_EVIDENCE
+    assert outcome("max<1s", msgspec.structs.replace(waited, oldest_attempt=7.0)) is SloOutcome.BROKEN
 
 
 def test_a_promise_is_all_its_clauses() -> None:

@@ -72,16 +72,23 @@ def test_time_lost_later_is_added_without_another_attempt() -> None:
     assert stream.losses == (Loss("503", 1, 1, 13, 0), Loss("timeout", 1, 0, 1, 0))
 
 
-def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_told() -> None:
-    lane = IntervalCounter(0, OperationKind.GET)
+@pytest.mark.parametrize(
+    ("kind", "up", "down"), [(OperationKind.GET, 0, 7), (OperationKind.PUT, 7, 0), (OperationKind.HEAD, 0, 0)]
+)
+def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_told(
+    kind: OperationKind, up: int, down: int
+) -> None:
+    lane = IntervalCounter(0, kind)
     lane.quick.append(5)
-    lane.bytes_down += 7
+    lane.bytes_up += up
+    lane.bytes_down += down
     told = told_by(lane)
     lane.withdraw("surplus bytes", 7)
     later = told_by(lane)
     assert told is not None
     assert later is not None
-    assert (told.operations + later.operations, told.bytes_down + later.bytes_down) == (0, 0)
+    assert told.operations + later.operations == 0
+    assert (told.bytes_up + later.bytes_up, told.bytes_down + later.bytes_down) == (0, 0)
     assert later.losses == (Loss("surplus bytes", 1, 0, 0, 7),)
     assert later.service.counts == (), "its latency was told"
 
@@ -164,6 +171,18 @@ def test_operations_that_begin_within_a_batch_are_in_flight_from_their_own_start
         loop.leave(loop.now_ns + 300)  # and its end was known so much later than the next batch
         assert loop.integral_ns(loop.now_ns) - before_ns == 1000 - 400 + 300
         assert loop.in_flight == 0
+
+
+def test_the_most_that_were_in_flight_are_those_of_each_second() -> None:
+    with EngineLoop(TARGET, Manner(), None) as loop:
+        recorder = IntervalRecorder(loop, worker=0, start_ns=loop.now_ns)
+        for _ in range(3):
+            loop.enter()
+        for _ in range(2):
+            loop.leave(loop.now_ns)
+        loop.now_ns += 2 * SECOND_NS
+        most = [recorder.end_second().record().in_flight_max for _ in range(2)]
+    assert most == [3, 1], "one of the three is still in flight"
 
 
 @pytest.mark.parametrize("kind", [OperationKind.GET, OperationKind.PUT])

@@ -70,6 +70,14 @@ def test_chunks_are_joined_and_trailers_passed_over() -> None:
     assert read([ANSWERS[4]]) == (200, None, b"wiki0123456789", True, False)
 
 
+def test_chunks_end_a_body_whatever_coding_is_within_them() -> None:
+    chunks = b"\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+    for fields in (b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked"):
+        assert read([b"HTTP/1.1 200 OK\r\n" + fields + chunks]) == (200, None, b"ab", True, False)
+    other = read([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nab"])
+    assert other[2:4] == (b"ab", False), "only the end of the connection ends it"
+
+
 def test_without_a_framing_the_end_of_the_connection_is_the_end() -> None:
     assert read([ANSWERS[7]]) == (200, None, b"until the end", False, False)
     assert read([ANSWERS[7]], closed=True) == (200, None, b"until the end", True, True)

@@ -147,6 +147,13 @@ def test_after_a_last_rate_of_0_nothing_starts_any_more() -> None:
     assert max(begun) < 100 * S
 
 
+def test_a_start_that_is_due_when_the_rate_becomes_0_never_comes() -> None:
+    changes = (RateChange(after_s=1.0, per_s=0.0),)
+    found = starts(15, 10.0, Arrivals.CONSTANT, seed=1, changes=changes)
+    assert found[:10] == [number * S // 10 for number in range(10)]
+    assert min(found[10:]) > 10**9 * S
+
+
 def test_a_phase_can_begin_with_a_pause() -> None:
     found = starts(2000, 0.0, Arrivals.POISSON, seed=1, changes=(RateChange(after_s=3.0, per_s=100.0),))
     assert 3 * S < found[0] < 4 * S

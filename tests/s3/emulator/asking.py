@@ -103,8 +103,10 @@ def answer_of(reply: Reply) -> Answer:
     """Read a reply as a client does."""
     head, _, body = reply.data.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
-    pairs = (line.split(": ", 1) for line in lines)
+    pairs = [line.split(": ", 1) for line in lines]
     body += b"".join(
         os.pread(segment.source.descriptor, segment.end - segment.start, segment.start) for segment in reply.segments
     )
-    return Answer(status=int(first.split()[1]), headers={name.lower(): value for name, value in pairs}, body=body)
+    headers = {name.lower(): value for name, value in pairs}
+    assert len(headers) == len(pairs), f"a header comes twice: {lines}"
+    return Answer(status=int(first.split()[1]), headers=headers, body=body)

@@ -369,6 +369,50 @@ def test_attributes_list_parts_only_where_parts_have_checksums_of_their_own(s3: 
     assert (bad.status, bad.code) == (400, "InvalidArgument")
 
 
+def composite(s3: Asker, *pieces: bytes) -> None:
+    """Upload an object in parts, each with a checksum of its own."""
+    upload = begin(s3, x_amz_checksum_algorithm="CRC32")
+    named = []
+    for number, piece in enumerate(pieces, 1):
+        etag = part(s3, upload, number, piece, {"x-amz-checksum-crc32": crc32(piece)}).headers["etag"]
+        children = tagged("PartNumber", str(number)), tagged("ETag", etag), tagged("ChecksumCRC32", crc32(piece))
+        named.append(tagged("Part", *children))
+    body = tagged("CompleteMultipartUpload", *named).encode()
+    assert s3.ask("POST", "m", query={"uploadId": upload}, body=body).status == 200
+
+
+def test_attributes_list_parts_in_pages(s3: Asker) -> None:
+    composite(s3, bytes(5 * MIB), bytes(6 * MIB), b"x")
+    headers = {"x-amz-object-attributes": "ObjectParts", "x-amz-max-parts": "2"}
+    pages = []
+    for _ in range(2):
+        page = s3.ask("GET", "m", query={"attributes": ""}, headers=headers)
+        pages.append([page.texts(f"ObjectParts/{name}") for name in ("Part/PartNumber", "Part/Size", "IsTruncated")])
+        assert page.texts("ObjectParts/PartsCount") == ["3"]
+        headers["x-amz-part-number-marker"] = page.texts("ObjectParts/NextPartNumberMarker")[0]
+    assert pages == [[["1", "2"], [str(5 * MIB), str(6 * MIB)], ["true"]], [["3"], ["1"], ["false"]]]
+
+
+def test_parts_are_listed_page_by_page_each_once(s3: Asker) -> None:
+    upload = begin(s3)
+    for number in (3, 5, 9, 10):
+        part(s3, upload, number, b"x")
+    query = {"uploadId": upload, "max-parts": "2"}
+    first = s3.ask("GET", "m", query=query)
+    query["part-number-marker"] = first.texts("NextPartNumberMarker")[0]
+    second = s3.ask("GET", "m", query=query)
+    pages = [(page.texts("Part/PartNumber"), page.texts("IsTruncated")) for page in (first, second)]
+    assert pages == [(["3", "5"], ["true"]), (["9", "10"], ["false"])]
+
+
+def test_the_only_part_tells_its_own_checksum_and_not_that_of_the_whole(s3: Asker) -> None:
+    composite(s3, b"x")
+    asked = {"x-amz-checksum-mode": "ENABLED"}
+    assert s3.ask("HEAD", "m", headers=asked).headers["x-amz-checksum-crc32"].endswith("-1")
+    answer = s3.ask("HEAD", "m", headers=asked, query={"partNumber": "1"})
+    assert answer.headers["x-amz-checksum-crc32"] == crc32(b"x")
+
+
 @pytest.mark.parametrize("token", ["", "!", "YQ"])
 def test_a_continuation_token_of_somebody_else_is_refused(s3: Asker, token: str) -> None:
     answer = s3.ask("GET", query={"list-type": "2", "continuation-token": token})

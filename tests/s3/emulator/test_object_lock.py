@@ -146,7 +146,9 @@ def test_the_default_retention_counts_from_the_making_of_an_object(asker: Asker)
     [
         ("GOVERNANCE", "GOVERNANCE", 2 * HOUR_S, 200, 200),
         ("GOVERNANCE", "COMPLIANCE", 2 * HOUR_S, 200, 200),
+        ("GOVERNANCE", "GOVERNANCE", HOUR_S, 200, 200),
         ("GOVERNANCE", "GOVERNANCE", HOUR_S / 2, 403, 200),
+        ("COMPLIANCE", "COMPLIANCE", HOUR_S, 200, 200),
         ("COMPLIANCE", "COMPLIANCE", 2 * HOUR_S, 200, 200),
         ("COMPLIANCE", "COMPLIANCE", HOUR_S / 2, 403, 403),
         ("COMPLIANCE", "GOVERNANCE", 2 * HOUR_S, 403, 403),

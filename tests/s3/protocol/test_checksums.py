@@ -21,6 +21,7 @@ CHECKS = {
     "sha256": hashlib.sha256(DATA).digest(),
 }
 WRONG = base64.b64encode(bytes(4)).decode()
+RIGHT = base64.b64encode(CHECKS["crc32"]).decode()
 
 
 def base64_of(digest: bytes) -> str:
@@ -64,9 +65,19 @@ def test_content_md5_and_the_payload_hash_are_verified() -> None:
     assert verify(head, b"")[0] == {"md5": False, "content-sha256": False}
 
 
-@pytest.mark.parametrize("value", ["?", "AAAA", "", "é", WRONG + "=", "0" * 70])
+@pytest.mark.parametrize("value", ["?", "AAAA", "", "é", WRONG + "=", "0" * 70, "*" + RIGHT])
 def test_a_value_that_is_no_checksum_is_wrong(value: str) -> None:
     assert verify(head_with(f"x-amz-checksum-crc32: {value}"), DATA)[0] == {"crc32": False}
+
+
+@pytest.mark.parametrize(
+    ("header", "trailer", "right"), [(RIGHT, RIGHT, True), (WRONG, RIGHT, False), (RIGHT, WRONG, False)]
+)
+def test_a_checksum_that_comes_in_header_and_trailer_is_right_only_if_both_are(
+    header: str, trailer: str, right: bool
+) -> None:
+    head = head_with(f"x-amz-checksum-crc32: {header}", "x-amz-trailer: x-amz-checksum-crc32")
+    assert verify(head, DATA, trailers={"x-amz-checksum-crc32": trailer})[0] == {"crc32": right}
 
 
 def test_a_payload_hash_that_is_no_hex_is_wrong() -> None:

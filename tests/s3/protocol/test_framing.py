@@ -159,6 +159,13 @@ def test_any_bytes_are_read_alike_however_they_are_cut(
     assert by_pieces[:2] == by_bytes[:2] == whole[:2]
 
 
+@pytest.mark.parametrize(("decoded_length", "is_right"), [(100, True), (99, False), (101, False)])
+def test_payload_that_is_passed_over_counts_for_the_decoded_length(decoded_length: int, is_right: bool) -> None:
+    stream = chunked([b"x" * 60, b"y" * 40])
+    framing = Nested(Sized(len(stream)), Chunked(), decoded_length=decoded_length)
+    assert skip_and_read(framing, stream, 7) == ((100, {}, b"") if is_right else "bad")
+
+
 @given(st.sampled_from(FRAMINGS), chunkish, st.integers(1, 40), st.integers(1, 20))
 def test_payload_that_is_passed_over_is_counted_the_same(
     make: Callable[[int], Framing], stream: bytes, length: int, step: int
