@@ -99,7 +99,8 @@ class DownloadCheck:
 
     def _absent(self, transfer: Transfer, served: Mapping[str, str]) -> Iterator[str]:
         for path in self._listed:
-            if path not in served and (name := self._place(transfer, path)) and not Path(self._work, name).is_file():
+            name = None if path in served else self._place(transfer, path)
+            if name and not _is_file(Path(self._work, name)):
                 yield f"{path} was listed, but {name} is not there"
 
     def _place(self, transfer: Transfer, path: str) -> str | None:
@@ -137,13 +138,18 @@ class DownloadCheck:
 
     def _difference(self, path: str, name: str, file: str) -> Iterator[str]:
         source, landed = Path(self._served_from, file), Path(self._work, name)
-        if not landed.is_file():
+        if not _is_file(landed):
             yield f"{path} was served, but {name} is not there"
             return
         at = first_difference(source, landed)
         if at is not None:
             sizes = f"{landed.stat().st_size} bytes for {source.stat().st_size}"
             yield f"{name} differs from what was served for {path}: {sizes}, first difference at byte {at}"
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; there is none under a name that is too long, for which `Path.is_file` raises."""
+    return os.path.isfile(path)  # noqa: PTH113 (see above)
 
 
 def _listed_paths(transfer: Transfer, environment: Environment, responses: Iterable[Response]) -> tuple[str, ...]:

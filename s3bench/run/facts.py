@@ -1,11 +1,14 @@
 """Makes the measurement of one iteration from its process, the server's log and the probes' milestones."""
 
+import os
+import re
+import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFacts, measure
+from s3bench.results.measurement import Measurement, Milestones, NetworkFigure, Wire, WireFacts, measure
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, thinned
 from s3bench.run.process import ProcessRecord
@@ -17,6 +20,9 @@ from s3bench.s3.wirelog import WireLog, WireRequest
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
 
+_MILESTONES = {FIRST_CALL, *Milestones.__struct_fields__}
+_MILESTONE = re.compile(rb"(?P<name>[a-z_]{1,40}) (?P<at_ns>[0-9]{1,19})")
+_PROBE_BYTES_MAX = 1024 * 1024  # of the probes' file; they write some hundred bytes
 _SECOND_NS = 1_000_000_000
 _TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
 _ERROR_CHARACTERS = 200
@@ -24,16 +30,28 @@ _ERROR_CHARACTERS = 200
 
 
 def read_milestones(probe_file: Path, *, started_ns: int) -> dict[str, float]:
-    """The first time each milestone was reached, in seconds since the spawn; lines are `NAME MONOTONIC_NS`."""
+    """The first time each milestone was reached, in seconds since the spawn.
+
+    Lines are `NAME MONOTONIC_NS`. The client can write to the file and replace it: what is no such line is skipped, and
+    what is no regular file is not read.
+    """
     milestones: dict[str, float] = {}
-    try:
-        lines = probe_file.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return milestones
-    for line in lines:
-        name, _, at_ns = line.partition(" ")
-        milestones.setdefault(name, (int(at_ns) - started_ns) / _SECOND_NS)
+    for line in _lines_of(probe_file):
+        found = _MILESTONE.fullmatch(line)
+        if found is not None and found["name"].decode() in _MILESTONES:
+            milestones.setdefault(found["name"].decode(), (int(found["at_ns"]) - started_ns) / _SECOND_NS)
     return milestones
+
+
+def _lines_of(probe_file: Path) -> list[bytes]:
+    try:
+        descriptor = os.open(probe_file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        return os.read(descriptor, _PROBE_BYTES_MAX).splitlines() if stat.S_ISREG(os.fstat(descriptor).st_mode) else []
+    finally:
+        os.close(descriptor)
 
 
 def measure_run(

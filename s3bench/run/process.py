@@ -26,6 +26,9 @@ from s3bench.run.sampler import CPU_SHARE_MAX
 from s3bench.system.child import ChildProcess
 from s3bench.system.processes import cores_allowed
 
+INTERVAL_S_MAX = 86_400
+"""The longest time between samples: a day, as a run may last at most."""
+
 _SECOND_NS = 1_000_000_000
 _INTERVAL_MIN_NS = 100_000
 _SAMPLE_BYTES = array("q").itemsize
@@ -80,6 +83,8 @@ def check_interval(interval_s: float | None, *, option: str) -> None:
             "a sample of memory and CPU itself takes some 20 microseconds",
             "Write 100us or more.",
         )
+    if interval_s is not None and interval_s > INTERVAL_S_MAX:
+        raise BadInput(f"{option} is longer than {INTERVAL_S_MAX:,} seconds, a day", fix="Write a day or less.")
 
 
 class PeakSource(StrEnum):

@@ -38,6 +38,12 @@ class TestLanding:
         (work / "landed").write_bytes(b"served bytes")
         assert landing.errors(_SERVED) == ()
 
+    def test_a_name_that_no_file_can_have_is_an_error_of_the_download(self, work: Path) -> None:
+        name = "a" * 300
+        download = transfer("cp", "s3://bucket/key", name)
+        check = DownloadCheck(download, Environment(), work=work, served_from=work.parent / "pristine")
+        assert check.errors(_SERVED) == (f"/bucket/key was served, but {name} is not there",)
+
     @pytest.mark.parametrize("seen_before", [False, True])
     @pytest.mark.parametrize(
         ("landed", "at"), [(b"served bXtes", 8), (b"served byte", 11), (b"served bytes and more", 12), (b"", 0)]

@@ -1,7 +1,9 @@
 """What is kept of the wire log and the samples for charts."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +217,21 @@ def test_a_milestone_counts_from_the_spawn_when_it_was_reached_first(tmp_path: P
     probes.write_text(f"exit {STARTED_NS + 10}\nexit {STARTED_NS + 2_000_000_000}\n", "utf-8")
     assert read_milestones(probes, started_ns=STARTED_NS) == {"exit": 1e-8}
     assert read_milestones(tmp_path / "absent", started_ns=STARTED_NS) == {}
+
+
+def test_lines_of_the_probes_that_the_client_spoiled_are_no_milestones(tmp_path: Path) -> None:
+    probes = tmp_path / "probes"
+    probes.write_bytes(b"garbage\nfoo 1\nexit\nexit x\n\xff 1\nexit " + str(STARTED_NS + 10).encode() + b"\n")
+    assert read_milestones(probes, started_ns=STARTED_NS) == {"exit": 1e-8}
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe", "link"])
+def test_what_is_no_file_of_the_probes_is_not_read(tmp_path: Path, kind: str) -> None:
+    probes, other = tmp_path / "probes", tmp_path / "other"
+    other.write_text(f"exit {STARTED_NS + 10}\n", "utf-8")
+    make = {"directory": probes.mkdir, "pipe": partial(os.mkfifo, probes), "link": partial(probes.symlink_to, other)}
+    make[kind]()
+    assert read_milestones(probes, started_ns=STARTED_NS) == {}
 
 
 def test_nothing_is_kept_unasked() -> None:

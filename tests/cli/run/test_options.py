@@ -28,6 +28,13 @@ def test_samples_are_at_least_a_tenth_of_a_millisecond_apart(here: Here, interva
     assert ("--data-interval is shorter than 100us" in finished.stderr) == (code == 2)
 
 
+@pytest.mark.parametrize(("interval", "code"), [("24h", 0), ("86401", 2), ("1e30", 2)])
+def test_samples_are_at_most_a_day_apart(here: Here, interval: str, code: int) -> None:
+    finished = here(*RUN, "--list", "--data-interval", interval)
+    assert finished.returncode == code
+    assert ("--data-interval is longer than 86,400 seconds, a day" in finished.stderr) == (code == 2)
+
+
 def test_secrets_in_commands_around_the_runs_are_not_in_the_document(
     here: Here, bench: ScriptedBench, tmp_path: Path
 ) -> None:
